@@ -1,0 +1,193 @@
+/**
+ * READ FIRST. The words of this product as types, and the one place where keys and IDs are made.
+ *
+ * - **event**: what Kafka delivers. **command**: what the bridge asks of a workflow, made from an event.
+ * - **reference**: the business document a command belongs to, `(referenceType, referenceId)`.
+ * - **leg**: one signed quantity on one stock. A command holds one leg per stock, in stock-ID order.
+ * - **idempotency key** of a leg: `(referenceType, referenceId, inventoryStockId)`.
+ * - **tracking entry**: the leg's row in the ledger (collection `inventory_tracking`), append-only.
+ * - **outcome** of a command: see {@link Outcome}.
+ *
+ * Workflows import this file, so everything in it is deterministic: no clock, no randomness, no input/output.
+ */
+import { sha256 } from '@noble/hashes/sha2';
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils';
+
+export const REFERENCE_TYPES = [
+  'SALE_ORDER',
+  'PURCHASE_ORDER',
+  'KITCHEN_TICKET_ITEM',
+  'MATERIAL_TRANSFER',
+  'ADJUSTMENT',
+] as const;
+export type ReferenceType = (typeof REFERENCE_TYPES)[number];
+
+/** Where the event of a command stands in Kafka. `offset` is decimal text: it is a 64-bit number. */
+export interface Source {
+  topic: string;
+  partition: number;
+  offset: string;
+}
+
+/** One signed quantity on one stock; `delta` is a decimal in canonical text such as `-2.5`, never `-2.50`. */
+export interface Leg {
+  inventoryStockId: string;
+  delta: string;
+}
+
+/** Moves stock: every leg or none. */
+export interface MoveStock {
+  /** Version of this shape; a worker refuses one it does not know instead of guessing. */
+  schema: 1;
+  referenceType: ReferenceType;
+  referenceId: string;
+  /** One per stock, in stock-ID order (code units), none zero. */
+  legs: Leg[];
+  /** When it happened in the business, ISO 8601 in UTC. */
+  occurredAt: string;
+  source: Source;
+}
+
+/** Asks that the merchant's default location exists. */
+export interface EnsureDefaultLocation {
+  schema: 1;
+  merchantId: string;
+  source: Source;
+}
+
+/** Asks that the variant's item exists, and its stock at the merchant's default location. */
+export interface EnsureInventoryItem {
+  schema: 1;
+  variantId: string;
+  merchantId: string;
+  source: Source;
+}
+
+/** A command with the name of the workflow type that carries it out. */
+export type Command =
+  | { type: 'moveStock'; input: MoveStock }
+  | { type: 'ensureDefaultLocation'; input: EnsureDefaultLocation }
+  | { type: 'ensureInventoryItem'; input: EnsureInventoryItem };
+
+/**
+ * What became of a command. `UNKNOWN_STOCK` is the only one that is not final: the command waits until the
+ * catalogue brings its stock.
+ */
+export type Outcome = 'APPLIED' | 'DUPLICATE' | 'CONFLICT' | 'REFUSED' | 'IGNORED' | 'UNKNOWN_STOCK';
+
+/** An ID must fit, escaped, into a Temporal workflow ID (1,000 bytes) together with a second one. */
+export const MAX_ID_BYTES = 120;
+
+/**
+ * Escapes one part of a key so that joined parts never collide: `/` separates, and `/` and `%` are escaped.
+ * @throws URIError on a lone surrogate, which the bridge refuses beforehand.
+ */
+export function escapePart(part: string): string {
+  return encodeURIComponent(part);
+}
+
+/** `SALE_ORDER/SO-1`: the reference as one string, as search attribute and prefix of keys and workflow IDs. */
+export function referenceKey(referenceType: ReferenceType, referenceId: string): string {
+  return `${referenceType}/${escapePart(referenceId)}`;
+}
+
+/** The `_id` of a tracking entry: the idempotency key, and from the second attempt on the attempt's number. */
+export function trackingId(
+  referenceType: ReferenceType,
+  referenceId: string,
+  inventoryStockId: string,
+  attempt = 1,
+): string {
+  const key = `${referenceKey(referenceType, referenceId)}/${escapePart(inventoryStockId)}`;
+  return attempt === 1 ? key : `${key}/${attempt}`;
+}
+
+/**
+ * Content of a command as 32 hex digits: equal for every delivery of the same document, different for an edited
+ * one. Neither time nor source counts.
+ */
+export function legsDigest(legs: readonly Leg[]): string {
+  return digest(JSON.stringify(legs.map((leg) => [leg.inventoryStockId, leg.delta])));
+}
+
+/** `SALE_ORDER/SO-1/<digest of the legs>`. */
+export function moveStockWorkflowId(command: Pick<MoveStock, 'referenceType' | 'referenceId' | 'legs'>): string {
+  return `${referenceKey(command.referenceType, command.referenceId)}/${legsDigest(command.legs)}`;
+}
+
+/** `MERCHANT/<merchantId>`: ensuring is idempotent by entity, so every change of a merchant has the same ID. */
+export function ensureDefaultLocationWorkflowId(command: Pick<EnsureDefaultLocation, 'merchantId'>): string {
+  return `MERCHANT/${escapePart(command.merchantId)}`;
+}
+
+/** `PRODUCT_VARIANT/<variantId>/<merchantId>`: a variant that moves to another merchant needs a stock there. */
+export function ensureInventoryItemWorkflowId(
+  command: Pick<EnsureInventoryItem, 'variantId' | 'merchantId'>,
+): string {
+  return `PRODUCT_VARIANT/${escapePart(command.variantId)}/${escapePart(command.merchantId)}`;
+}
+
+/** The workflow ID of any command. */
+export function workflowIdOf(command: Command): string {
+  switch (command.type) {
+    case 'moveStock':
+      return moveStockWorkflowId(command.input);
+    case 'ensureDefaultLocation':
+      return ensureDefaultLocationWorkflowId(command.input);
+    case 'ensureInventoryItem':
+      return ensureInventoryItemWorkflowId(command.input);
+  }
+}
+
+/** `_id` of a merchant's default location. */
+export function defaultLocationId(merchantId: string): string {
+  return `${escapePart(merchantId)}/default`;
+}
+
+/**
+ * `_id` of a variant's stock at its merchant's default location, e.g. `espresso@cafe-luna`: the ID that producers
+ * put into `stockId`. `@` and `%` inside the parts are escaped, so two pairs never share one.
+ */
+export function defaultStockId(variantId: string, merchantId: string): string {
+  return `${escapeFor('@', variantId)}@${escapeFor('@', merchantId)}`;
+}
+
+/**
+ * Reference ID of a purchase order, or of one partial receipt of it: `PO-1`, `PO-1#R-1`. `#` and `%` inside the
+ * parts are escaped, so an order that is called `PO-1#R-1` is not taken for the receipt.
+ */
+export function purchaseOrderReferenceId(purchaseOrderId: string, receiptId?: string): string {
+  const order = escapeFor('#', purchaseOrderId);
+  return receiptId === undefined ? order : `${order}#${escapeFor('#', receiptId)}`;
+}
+
+/** Escapes only the separator and `%`, so that ordinary IDs stay as people know them. */
+function escapeFor(separator: '@' | '#', part: string): string {
+  return part.replaceAll('%', '%25').replaceAll(separator, separator === '@' ? '%40' : '%23');
+}
+
+function digest(text: string): string {
+  return bytesToHex(sha256(utf8ToBytes(text))).slice(0, 32);
+}
+
+/** Search attributes, all registered by `inventory setup`. */
+export const SEARCH_ATTRIBUTES = {
+  /** Keyword, e.g. `SALE_ORDER/SO-1`. */
+  reference: 'InventoryReference',
+  /** Keyword. */
+  referenceType: 'InventoryReferenceType',
+  /** KeywordList: the command's stocks, as many as fit. */
+  stocks: 'InventoryStocks',
+  /** Keyword: set only when the outcome is not APPLIED. */
+  outcome: 'InventoryOutcome',
+} as const;
+
+/**
+ * Time limits, each inside the next, so that nothing outer gives up on something inner that may still succeed:
+ * transaction < activity start-to-close < worker's shutdown grace (< the pod's grace period).
+ */
+export const TIME_LIMITS_MS = {
+  transaction: 8_000,
+  activityStartToClose: 12_000,
+  shutdownGrace: 20_000,
+} as const;
