@@ -75,6 +75,42 @@ export type Command =
  */
 export type Outcome = 'APPLIED' | 'DUPLICATE' | 'CONFLICT' | 'REFUSED' | 'IGNORED' | 'UNKNOWN_STOCK';
 
+/** A leg as it stands in the ledger. */
+export interface PostedLeg extends Leg {
+  onHandAfter: string;
+  belowZero: boolean;
+}
+
+/** The entry that answers a command: where its event came from and which workflow posted it. */
+export interface Recorded {
+  workflowId: string;
+  source: Source;
+  recordedAt: string;
+}
+
+/** How far one stock of a document is from the ledger, `difference = asked - recorded`. */
+export interface Difference {
+  inventoryStockId: string;
+  recorded: string;
+  asked: string;
+  difference: string;
+}
+
+/** Answer to a `MoveStock`. */
+export type MoveStockResult =
+  | { outcome: 'APPLIED'; legs: PostedLeg[] }
+  | { outcome: 'DUPLICATE'; of: Recorded }
+  | { outcome: 'CONFLICT'; differences: Difference[]; of: Recorded }
+  | { outcome: 'REFUSED'; short: { inventoryStockId: string; onHand: string; wanted: string }[] }
+  | { outcome: 'UNKNOWN_STOCK'; missing: string[] };
+
+/** Answer to an ensure command: what was missing is there now (APPLIED), or was there before (DUPLICATE). */
+export interface EnsureResult {
+  outcome: 'APPLIED' | 'DUPLICATE';
+  /** `_id`s of the documents that were created. */
+  created: string[];
+}
+
 /** An ID must fit, escaped, into a Temporal workflow ID (1,000 bytes) together with a second one. */
 export const MAX_ID_BYTES = 120;
 
@@ -111,7 +147,9 @@ export function legsDigest(legs: readonly Leg[]): string {
 }
 
 /** `SALE_ORDER/SO-1/<digest of the legs>`. */
-export function moveStockWorkflowId(command: Pick<MoveStock, 'referenceType' | 'referenceId' | 'legs'>): string {
+export function moveStockWorkflowId(
+  command: Pick<MoveStock, 'referenceType' | 'referenceId' | 'legs'>,
+): string {
   return `${referenceKey(command.referenceType, command.referenceId)}/${legsDigest(command.legs)}`;
 }
 

@@ -1,0 +1,201 @@
+/**
+ * The one way stock changes. Commands that arrive while a transaction runs wait in a lane and go into the next one
+ * together: inside one process transactions never fight each other for a stock, and the busier it is, the more
+ * commands one transaction carries.
+ */
+import type { MoveStockResult } from '../commands';
+import { TIME_LIMITS_MS } from '../commands';
+import { metrics } from '../metrics';
+import { toDecimal128 } from './decimals';
+import { judge, type Judgement, type Policy, type Posting } from './judge';
+import type { Database, InventoryStock, TrackingEntry } from './models';
+import { inTransaction, TransactionUnavailableError, type Session } from './transaction';
+
+/** Posts commands; one result per posting, in order. */
+export type Post = (postings: readonly Posting[], cancelled?: AbortSignal) => Promise<MoveStockResult[]>;
+
+/** More commands in one transaction gain little and hold locks longer. */
+const MAX_COMMANDS_PER_TRANSACTION = 2_000;
+const DUPLICATE_KEY = 11_000;
+
+interface Job {
+  postings: readonly Posting[];
+  cancelled: AbortSignal | undefined;
+  resolve: (results: MoveStockResult[]) => void;
+  reject: (error: unknown) => void;
+}
+
+/** The ledger says that a document was changed by hand: no retry helps until a person looks. */
+export class BrokenLedgerError extends Error {
+  override readonly name = 'BrokenLedgerError';
+}
+
+/** Makes the posting function of one process. */
+export function createPost(database: Database, policy: Policy): Post {
+  const queue: Job[] = [];
+  let running = false;
+
+  async function run(): Promise<void> {
+    running = true;
+    while (queue.length > 0) {
+      const jobs = takeJobs(queue);
+      await postJobs(jobs, (postings) => postTogether(database, policy, postings));
+    }
+    running = false;
+  }
+
+  return (postings, cancelled) =>
+    new Promise((resolve, reject) => {
+      queue.push({ postings, cancelled, resolve, reject });
+      if (!running) void run();
+    });
+}
+
+function takeJobs(queue: Job[]): Job[] {
+  const jobs: Job[] = [];
+  let commands = 0;
+  while (queue.length > 0) {
+    const job = queue[0]!;
+    if (jobs.length > 0 && commands + job.postings.length > MAX_COMMANDS_PER_TRANSACTION) break;
+    queue.shift();
+    // Nobody waits for it any more, and whoever asked will ask again.
+    if (job.cancelled?.aborted)
+      job.reject(new TransactionUnavailableError('cancelled before its transaction began'));
+    else {
+      jobs.push(job);
+      commands += job.postings.length;
+    }
+  }
+  return jobs;
+}
+
+/** One transaction for all jobs; where that fails through one of them, each half on its own, down to the culprit. */
+async function postJobs(
+  jobs: readonly Job[],
+  post: (postings: Posting[]) => Promise<MoveStockResult[]>,
+): Promise<void> {
+  if (jobs.length === 0) return;
+  try {
+    const results = await post(jobs.flatMap((job) => job.postings));
+    let from = 0;
+    for (const job of jobs) job.resolve(results.slice(from, (from += job.postings.length)));
+  } catch (error) {
+    if (jobs.length === 1 || error instanceof TransactionUnavailableError) {
+      for (const job of jobs) job.reject(error);
+      return;
+    }
+    const half = jobs.length >> 1;
+    await postJobs(jobs.slice(0, half), post);
+    await postJobs(jobs.slice(half), post);
+  }
+}
+
+async function postTogether(
+  database: Database,
+  policy: Policy,
+  postings: readonly Posting[],
+): Promise<MoveStockResult[]> {
+  const endTimer = metrics.transactionSeconds.startTimer();
+  metrics.transactionCommands.observe(postings.length);
+  const attempt = () =>
+    inTransaction(database.connection, TIME_LIMITS_MS.transaction, (session) =>
+      postInSession(database, policy, postings, session),
+    );
+  try {
+    const judgement = await attempt().catch((error: unknown) => {
+      // The transaction is over; what stands in the ledger now is read by a fresh one.
+      if (isDuplicateKey(error)) return attempt();
+      throw error;
+    });
+    count(postings, judgement);
+    return judgement.results;
+  } catch (error) {
+    if (!isDuplicateKey(error)) throw error;
+    throw new BrokenLedgerError(
+      `the ledger already holds ${JSON.stringify((error as { keyValue?: unknown }).keyValue)}, which the stock's ` +
+        'sequence says is free; the stock document was changed by hand; restore its sequence to the highest in ' +
+        'inventory_tracking',
+      { cause: error },
+    );
+  } finally {
+    endTimer();
+  }
+}
+
+async function postInSession(
+  database: Database,
+  policy: Policy,
+  postings: readonly Posting[],
+  session: Session,
+): Promise<Judgement> {
+  const references = [...new Set(postings.map(({ command }) => command.referenceId))];
+  const stockIds = [
+    ...new Set(postings.flatMap(({ command }) => command.legs.map((leg) => leg.inventoryStockId))),
+  ];
+  const entries = await database.tracking.find({ referenceId: { $in: references } }, { session }).toArray();
+  const stocks = await readStocks(database, stockIds, session);
+  const judgement = judge(postings, { entries, stocks }, policy, new Date());
+  if (judgement.entries.length === 0) return judgement;
+
+  const inserted = await database.tracking.insertMany(judgement.entries, { session, ordered: true });
+  // Stock-ID order in every process, so that two transactions meet at the first stock they share, not crosswise.
+  const updates = [...judgement.stocks].sort(([a], [b]) => (a < b ? -1 : 1));
+  const updated = await database.stocks.bulkWrite(
+    updates.map(([_id, { inc, sequence }]) => ({
+      updateOne: { filter: { _id }, update: { $inc: { onHand: toDecimal128(inc) }, $set: { sequence } } },
+    })),
+    { session, ordered: true },
+  );
+  if (inserted.insertedCount !== judgement.entries.length || updated.matchedCount !== updates.length) {
+    throw new Error(
+      `wrote ${inserted.insertedCount} of ${judgement.entries.length} entries and ${updated.matchedCount} of ${updates.length} stocks`,
+    );
+  }
+  return judgement;
+}
+
+/** Stocks with their sequence; one that came from elsewhere without a sequence goes on after its last entry. */
+async function readStocks(
+  database: Database,
+  stockIds: string[],
+  session: Session,
+): Promise<(InventoryStock & { sequence: number })[]> {
+  const found = await database.stocks
+    .find(
+      { _id: { $in: stockIds } },
+      { session, projection: { onHand: 1, sequence: 1 }, promoteLongs: false },
+    )
+    .toArray();
+  const stocks: (InventoryStock & { sequence: number })[] = [];
+  for (const stock of found) {
+    stocks.push({
+      ...stock,
+      sequence:
+        stock.sequence === undefined
+          ? await lastSequence(database, stock._id, session)
+          : Number(stock.sequence),
+    });
+  }
+  return stocks;
+}
+
+async function lastSequence(database: Database, stockId: string, session: Session): Promise<number> {
+  const last: Pick<TrackingEntry, 'sequence'> | null = await database.tracking.findOne(
+    { inventoryStockId: stockId },
+    { session, sort: { sequence: -1 }, projection: { sequence: 1 } },
+  );
+  return last?.sequence ?? 0;
+}
+
+function isDuplicateKey(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === DUPLICATE_KEY;
+}
+
+function count(postings: readonly Posting[], judgement: Judgement): void {
+  judgement.results.forEach((result, index) => {
+    metrics.outcomes.inc({ reference_type: postings[index]!.command.referenceType, outcome: result.outcome });
+  });
+  for (const entry of judgement.entries) {
+    if (entry.belowZero) metrics.belowZero.inc({ reference_type: entry.referenceType });
+  }
+}

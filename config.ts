@@ -1,0 +1,165 @@
+/** Settings of bridge and worker, read once at start from the environment. */
+import { readFileSync } from 'node:fs';
+import { loadClientConnectConfig, type ClientConnectConfig } from '@temporalio/envconfig';
+import { z } from 'zod';
+import { REFERENCE_TYPES, type ReferenceType } from './commands';
+
+/** A setting that cannot be used. The message names the variable, its value and what is accepted. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+const text = z.string().min(1);
+const integer = (least: number, most: number) =>
+  z.string().regex(/^\d+$/, 'must be a whole number').transform(Number).pipe(z.number().min(least).max(most));
+const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
+const list = text.transform((value) =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+);
+const startFrom = z
+  .string()
+  .refine((value) => ['earliest', 'latest'].includes(value) || !Number.isNaN(parseTime(value)), {
+    message: 'must be earliest, latest, an ISO 8601 time with a zone, or epoch milliseconds',
+  });
+const file = text.transform((path, context) => {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: `cannot be read: ${(error as Error).message}` });
+    return z.NEVER;
+  }
+});
+
+/** Every variable, with its default. What is not here is not read (Temporal's own variables aside). */
+const variables = z.object({
+  KAFKA_BROKERS: list.default(['127.0.0.1:9092']),
+  KAFKA_CLIENT_ID: text.default('inventory'),
+  KAFKA_GROUP_ID: text.default('inventory'),
+  KAFKA_START_FROM: startFrom.optional(),
+  KAFKA_SSL: flag.default(false),
+  KAFKA_SSL_CA_FILE: file.optional(),
+  KAFKA_SSL_CERT_FILE: file.optional(),
+  KAFKA_SSL_KEY_FILE: file.optional(),
+  KAFKA_SASL_MECHANISM: z.enum(['plain', 'scram-sha-256', 'scram-sha-512']).optional(),
+  KAFKA_SASL_USERNAME: text.optional(),
+  KAFKA_SASL_PASSWORD: text.optional(),
+  KAFKA_TOPIC_PAYMENT_SUCCESS: text.default('PAYMENT_SUCCESS'),
+  KAFKA_TOPIC_KITCHEN_TICKET_ITEM_STATUS_CHANGED: text.default('KITCHEN_TICKET_ITEM_STATUS_CHANGED'),
+  KAFKA_TOPIC_MATERIAL_TRANSFERRED: text.default('MATERIAL_TRANSFERRED'),
+  KAFKA_TOPIC_PURCHASE_ORDER_RECEIVED: text.default('PURCHASE_ORDER_RECEIVED'),
+  KAFKA_TOPIC_MERCHANT: text.default('cdc.Merchant'),
+  KAFKA_TOPIC_PRODUCT_VARIANT: text.default('cdc.ProductVariant'),
+  KAFKA_TOPIC_DEAD_LETTERS: text.default('inventory.dead-letters'),
+  KITCHEN_CONSUMING_STATUSES: list.default(['PREPARING', 'READY', 'SERVED']),
+  EVENT_MAX_BYTES: integer(1_000, 1_000_000).default(262_144),
+  START_CONCURRENCY: integer(1, 1_000).default(50),
+  MONGO_URL: z
+    .string()
+    .regex(/^mongodb(\+srv)?:\/\/[^/]+\/[^/?]/, 'must look like mongodb://host:27017/DATABASE?replicaSet=rs0')
+    .default('mongodb://127.0.0.1:27017/inventory?replicaSet=rs0'),
+  TEMPORAL_TASK_QUEUE: text.default('inventory'),
+  TEMPORAL_UI_URL: z.url().default('http://127.0.0.1:8233'),
+  BELOW_ZERO_REFUSE: list
+    .pipe(z.array(z.enum(REFERENCE_TYPES)))
+    .default([])
+    .transform((types): ReadonlySet<ReferenceType> => new Set(types)),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+});
+
+export type Variables = z.output<typeof variables>;
+
+export interface Config extends Variables {
+  temporal: ClientConnectConfig & { namespace: string };
+}
+
+const SECRETS = new Set(['KAFKA_SASL_PASSWORD', 'KAFKA_SSL_KEY_FILE', 'TEMPORAL_API_KEY']);
+
+/**
+ * Reads and checks all settings. Temporal's address, namespace, TLS and API key come from its standard variables
+ * and configuration file, see `@temporalio/envconfig`.
+ * @throws ConfigError naming every variable that cannot be used
+ */
+export function readConfig(env: Record<string, string | undefined>): Config {
+  // An empty variable is one that somebody meant to leave out.
+  const given: Record<string, string> = {};
+  for (const [name, value] of Object.entries(env)) if (value) given[name] = value;
+  const parsed = variables.safeParse(given);
+  const faults = parsed.success
+    ? impossible(parsed.data)
+    : parsed.error.issues.map((issue) => {
+        const name = String(issue.path[0]);
+        const shown = SECRETS.has(name) ? 'the given value' : JSON.stringify(given[name]);
+        return `${name}: ${shown} ${issue.message}`;
+      });
+  if (!parsed.success || faults.length > 0) throw new ConfigError(faults.join('\n'));
+  return { ...parsed.data, temporal: readTemporal(given) };
+}
+
+function readTemporal(env: Record<string, string>): Config['temporal'] {
+  try {
+    const { connectionOptions, namespace } = loadClientConnectConfig({ overrideEnvVars: env });
+    return {
+      connectionOptions: { ...connectionOptions, address: connectionOptions.address ?? '127.0.0.1:7233' },
+      namespace: namespace ?? 'default',
+    };
+  } catch (error) {
+    throw new ConfigError(`Temporal's settings (TEMPORAL_*): ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** Pairs of settings that contradict each other. */
+function impossible(v: Variables): string[] {
+  const faults: string[] = [];
+  const sasl = [v.KAFKA_SASL_MECHANISM, v.KAFKA_SASL_USERNAME, v.KAFKA_SASL_PASSWORD];
+  if (sasl.some(Boolean) && !sasl.every(Boolean)) {
+    faults.push(
+      'KAFKA_SASL_MECHANISM, KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD go together: set all or none',
+    );
+  }
+  if (Boolean(v.KAFKA_SSL_CERT_FILE) !== Boolean(v.KAFKA_SSL_KEY_FILE)) {
+    faults.push('KAFKA_SSL_CERT_FILE and KAFKA_SSL_KEY_FILE go together: set both or none');
+  }
+  if (!v.KAFKA_SSL && (v.KAFKA_SSL_CA_FILE || v.KAFKA_SSL_CERT_FILE)) {
+    faults.push('KAFKA_SSL_CA_FILE and KAFKA_SSL_CERT_FILE have no effect without KAFKA_SSL=true');
+  }
+  const topics = Object.entries(v).filter(([name]) => name.startsWith('KAFKA_TOPIC_'));
+  for (const [name, topic] of topics) {
+    const twin = topics.find(([other, value]) => other > name && value === topic);
+    if (twin)
+      faults.push(`${name} and ${twin[0]} name the same topic ${JSON.stringify(topic)}; each needs its own`);
+  }
+  return faults;
+}
+
+/** Milliseconds of an ISO 8601 time with a zone, or of epoch-millisecond text; NaN otherwise. */
+export function parseTime(value: string): number {
+  if (/^\d{10,16}$/.test(value)) return Number(value);
+  return /^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:?\d\d)$/.test(value) ? Date.parse(value) : NaN;
+}
+
+/** Effective settings as lines `NAME=value`, secrets masked, for people to read. */
+export function describeConfig(config: Config): string {
+  const { temporal, ...rest } = config;
+  const lines = Object.entries(rest).map(([name, value]) => `${name}=${show(name, value)}`);
+  const { address, tls, apiKey } = temporal.connectionOptions;
+  lines.push(
+    `TEMPORAL_ADDRESS=${address}`,
+    `TEMPORAL_NAMESPACE=${temporal.namespace}`,
+    `TEMPORAL_TLS=${tls ? 'true' : 'false'}`,
+    `TEMPORAL_API_KEY=${apiKey ? '********' : ''}`,
+  );
+  return lines.sort().join('\n');
+}
+
+function show(name: string, value: unknown): string {
+  if (value === undefined) return '';
+  if (SECRETS.has(name)) return '********';
+  if (name.endsWith('_FILE')) return '(read)';
+  if (value instanceof Set) return [...value].join(',');
+  if (Array.isArray(value)) return value.join(',');
+  // user:password@ in a URL
+  return `${value as string | number | boolean}`.replace(/\/\/([^:/@]*):[^@/]*@/, '//$1:********@');
+}

@@ -1,0 +1,35 @@
+import { ActivityFailure, isCancellation, proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
+import { TIME_LIMITS_MS } from '../commands';
+import type { Activities } from '../activities';
+
+const startToCloseTimeout = TIME_LIMITS_MS.activityStartToClose;
+
+/** Costs no workflow task and no queue; gives up soon, so that trouble becomes visible below. */
+const local = proxyLocalActivities<Activities>({
+  startToCloseTimeout,
+  retry: { initialInterval: '100 milliseconds', backoffCoefficient: 2, maximumAttempts: 3 },
+});
+
+/** Without end, and pending with its last failure in the Web UI: only a person may give up on stock. */
+const regular = proxyActivities<Activities>({
+  startToCloseTimeout,
+  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
+});
+
+/** Local activity first; as a regular one, retried without end, when MongoDB is away. */
+function durable<Name extends keyof Activities>(name: Name): Activities[Name] {
+  return (async (...args: Parameters<Activities[Name]>) => {
+    const run = (proxy: typeof local) => (proxy[name] as (...args: unknown[]) => Promise<unknown>)(...args);
+    try {
+      return await run(local);
+    } catch (error) {
+      if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
+      return run(regular);
+    }
+  }) as Activities[Name];
+}
+
+export const checkTracking = durable('checkTracking');
+export const adjustStock = durable('adjustStock');
+export const ensureDefaultLocationActivity = durable('ensureDefaultLocation');
+export const ensureInventoryItemActivity = durable('ensureInventoryItem');

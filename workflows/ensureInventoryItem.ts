@@ -1,0 +1,7 @@
+import type { EnsureInventoryItem, EnsureResult } from '../commands';
+import { ensureInventoryItemActivity } from './activities';
+
+/** A variant was created or changed: its item must exist, and its stock at the merchant's default location. */
+export async function ensureInventoryItem(command: EnsureInventoryItem): Promise<EnsureResult> {
+  return ensureInventoryItemActivity(command);
+}
