@@ -2,6 +2,7 @@
  * The four collections. Mongoose holds their shapes and indexes; reads and writes go straight to the driver,
  * because a hydrated document that is saved again on a retried transaction writes nothing.
  */
+import os from 'node:os';
 import mongoose, { Schema, type Connection } from 'mongoose';
 import type { ReferenceType, Source } from '../commands';
 
@@ -118,7 +119,8 @@ export async function connectDatabase(url: string): Promise<Database> {
       socketTimeoutMS: 5_000,
       serverSelectionTimeoutMS: 5_000,
       maxPoolSize: 20,
-      ignoreUndefined: true,
+      // The driver would import it dynamically, which fails without a word inside Jest's module sandbox.
+      runtimeAdapters: { os },
     })
     .asPromise();
   return openDatabase(connection);

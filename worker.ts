@@ -1,0 +1,52 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { Worker } from '@temporalio/worker';
+import { createActivities } from './activities';
+import type { Database } from './activities/models';
+import { checkDatabase } from './activities/setup';
+import { BUNDLE_FILE, buildWorkflowBundle } from './bundle';
+import { TIME_LIMITS_MS } from './commands';
+import type { Config } from './config';
+import { checkTemporal, type Temporal } from './temporal';
+
+/**
+ * Makes a worker that is ready to run: `worker.run()` takes work until `worker.shutdown()`.
+ * @throws DatabaseCheckError | TemporalCheckError | Error before any work is taken, when what it needs is missing
+ */
+export async function createWorker(config: Config, temporal: Temporal, database: Database): Promise<Worker> {
+  checkTimeLimits();
+  await checkDatabase(database);
+  await checkTemporal(temporal);
+  return Worker.create({
+    connection: temporal.connection,
+    namespace: temporal.namespace,
+    taskQueue: config.TEMPORAL_TASK_QUEUE,
+    workflowBundle: { code: await loadBundle() },
+    activities: createActivities(database, { belowZeroRefuse: config.BELOW_ZERO_REFUSE }),
+    // After this an activity is cancelled; it is longer than any transaction, so that none is cut in two by a deploy.
+    shutdownGraceTime: TIME_LIMITS_MS.shutdownGrace,
+    shutdownForceTime: TIME_LIMITS_MS.shutdownGrace + TIME_LIMITS_MS.activityStartToClose,
+    maxConcurrentLocalActivityExecutions: 500,
+    // Spans a workflow that waits for its stock; completed workflows leave the cache at once.
+    maxCachedWorkflows: 1_000,
+  });
+}
+
+/** The prebuilt bundle beside the compiled program; from sources it is built on the spot. */
+async function loadBundle(): Promise<string> {
+  const compiled = path.extname(__filename) === '.js';
+  return compiled ? readFile(BUNDLE_FILE, 'utf8') : (await buildWorkflowBundle()).code;
+}
+
+/** @throws RangeError when an outer limit would give up on something inner that may still succeed */
+export function checkTimeLimits(
+  limits: Record<keyof typeof TIME_LIMITS_MS, number> = TIME_LIMITS_MS,
+): string {
+  const { transaction, activityStartToClose, shutdownGrace } = limits;
+  if (!(transaction < activityStartToClose && activityStartToClose < shutdownGrace)) {
+    throw new RangeError(
+      `time limits must nest: transaction ${transaction} ms < activity ${activityStartToClose} ms < shutdown grace ${shutdownGrace} ms`,
+    );
+  }
+  return `time limits nest: transaction ${transaction} ms < activity ${activityStartToClose} ms < shutdown grace ${shutdownGrace} ms`;
+}
