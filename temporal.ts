@@ -1,15 +1,17 @@
 /** Connection to Temporal, and what it must have before work begins. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from '@temporalio/client';
-import { NativeConnection } from '@temporalio/worker';
+import { DefaultLogger, makeTelemetryFilterString, NativeConnection, Runtime } from '@temporalio/worker';
 import { SEARCH_ATTRIBUTES } from './commands';
 import type { Config } from './config';
+import type { Logger } from './log';
 
 /** Numbers of `temporal.api.enums.v1.IndexedValueType`. */
 const KEYWORD = 2;
 const KEYWORD_LIST = 7;
 
-const ATTRIBUTES: Record<string, number> = {
+/** The search attributes with their types, as the server's operator service takes them. */
+export const SEARCH_ATTRIBUTE_TYPES: Record<string, number> = {
   [SEARCH_ATTRIBUTES.reference]: KEYWORD,
   [SEARCH_ATTRIBUTES.referenceType]: KEYWORD,
   [SEARCH_ATTRIBUTES.stocks]: KEYWORD_LIST,
@@ -28,6 +30,21 @@ export interface Temporal {
   namespace: string;
 }
 
+/** Sends what the SDK logs through our logger. Once per process, before anything connects. */
+export function routeTemporalLogs(logger: Logger): void {
+  const levels = { TRACE: 'trace', DEBUG: 'debug', INFO: 'debug', WARN: 'warn', ERROR: 'error' } as const;
+  Runtime.install({
+    logger: new DefaultLogger('INFO', ({ level, message, meta, timestampNanos: _ }) =>
+      logger[levels[level]]({ ...meta }, message),
+    ),
+    telemetryOptions: {
+      logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN', other: 'ERROR' }) },
+    },
+    // The program decides itself what a signal means.
+    shutdownSignals: [],
+  });
+}
+
 /** @throws TransportError when Temporal does not answer */
 export async function connectTemporal({ temporal }: Pick<Config, 'temporal'>): Promise<Temporal> {
   const connection = await NativeConnection.connect(temporal.connectionOptions);
@@ -44,7 +61,7 @@ export async function setupTemporal({ connection, namespace }: Temporal): Promis
   if (missing.length === 0) return;
   await connection.operatorService.addSearchAttributes({
     namespace,
-    searchAttributes: Object.fromEntries(missing.map((name) => [name, ATTRIBUTES[name]!])),
+    searchAttributes: Object.fromEntries(missing.map((name) => [name, SEARCH_ATTRIBUTE_TYPES[name]!])),
   });
   // Servers take a moment to hand a new attribute to all their parts; a start that names it would fail until then.
   for (let tries = 0; (await missingAttributes({ connection, namespace })).length > 0; tries++) {
@@ -70,7 +87,7 @@ export async function checkTemporal(temporal: Omit<Temporal, 'client'>): Promise
 
 async function missingAttributes({ connection, namespace }: Omit<Temporal, 'client'>): Promise<string[]> {
   const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
-  return Object.entries(ATTRIBUTES)
+  return Object.entries(SEARCH_ATTRIBUTE_TYPES)
     .filter(([name, type]) => {
       const found = customAttributes?.[name];
       if (found !== undefined && found !== null && Number(found) !== type) {

@@ -1,4 +1,4 @@
-import { ActivityFailure, isCancellation, proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
+import { isCancellation, proxyActivities, proxyLocalActivities, TemporalFailure } from '@temporalio/workflow';
 import { TIME_LIMITS_MS } from '../commands';
 import type { Activities } from '../activities';
 
@@ -23,7 +23,8 @@ function durable<Name extends keyof Activities>(name: Name): Activities[Name] {
     try {
       return await run(local);
     } catch (error) {
-      if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
+      // A failed local activity surfaces as its own failure, without the ActivityFailure around it.
+      if (!(error instanceof TemporalFailure) || isCancellation(error)) throw error;
       return run(regular);
     }
   }) as Activities[Name];

@@ -1,0 +1,173 @@
+/** Workflow logic alone: time skips, activities are fakes, the server is the real time-skipping one. */
+import { randomUUID } from 'node:crypto';
+import { TestWorkflowEnvironment } from '@temporalio/testing';
+import { Worker } from '@temporalio/worker';
+import type { Activities } from '../activities';
+import { buildWorkflowBundle } from '../bundle';
+import {
+  ensureInventoryItemWorkflowId,
+  moveStockWorkflowId,
+  SEARCH_ATTRIBUTES,
+  type MoveStockResult,
+} from '../commands';
+import { createLogger } from '../log';
+import { routeTemporalLogs, SEARCH_ATTRIBUTE_TYPES } from '../temporal';
+import { order } from './commandsFor';
+
+let env: TestWorkflowEnvironment;
+let code: string;
+
+beforeAll(async () => {
+  routeTemporalLogs(createLogger('error'));
+  const path = process.env['TEMPORAL_TEST_SERVER'];
+  if (!path) throw new Error('TEMPORAL_TEST_SERVER is not set: run the tests with `npm test`');
+  env = await TestWorkflowEnvironment.createTimeSkipping({
+    server: { executable: { type: 'existing-path', path } },
+  });
+  await env.connection.operatorService.addSearchAttributes({
+    namespace: env.namespace ?? 'default',
+    searchAttributes: SEARCH_ATTRIBUTE_TYPES,
+  });
+  code = (await buildWorkflowBundle(`${__dirname}/../workflows`)).code;
+});
+afterAll(() => env.teardown());
+
+const applied: MoveStockResult = {
+  outcome: 'APPLIED',
+  legs: [{ inventoryStockId: 'A', delta: '-2', onHandAfter: '8', belowZero: false }],
+};
+const of = {
+  workflowId: 'earlier',
+  source: { topic: 'T', partition: 0, offset: '1' },
+  recordedAt: '2026-11-01T00:00:00.000Z',
+};
+
+/** Runs `body` beside a worker whose activities are `fakes`; an activity without a fake must not be called. */
+async function withFakes<T>(fakes: Partial<Activities>, body: (taskQueue: string) => Promise<T>): Promise<T> {
+  const taskQueue = randomUUID();
+  const unexpected = (name: string) => () => Promise.reject(new Error(`${name} must not be called`));
+  const worker = await Worker.create({
+    connection: env.nativeConnection,
+    taskQueue,
+    workflowBundle: { code },
+    activities: {
+      checkTracking: unexpected('checkTracking'),
+      adjustStock: unexpected('adjustStock'),
+      ensureDefaultLocation: unexpected('ensureDefaultLocation'),
+      ensureInventoryItem: unexpected('ensureInventoryItem'),
+      ...fakes,
+    },
+  });
+  return worker.runUntil(body(taskQueue));
+}
+
+async function start(taskQueue: string, command = order(randomUUID(), { A: '-2' })) {
+  return env.client.workflow.start('moveStock', {
+    taskQueue,
+    workflowId: moveStockWorkflowId(command),
+    args: [command],
+  });
+}
+
+test('a new command is looked up, then adjusted', async () => {
+  const calls: string[] = [];
+  await withFakes(
+    {
+      checkTracking: () => (calls.push('checkTracking'), Promise.resolve(null)),
+      adjustStock: () => (calls.push('adjustStock'), Promise.resolve(applied)),
+    },
+    async (taskQueue) => {
+      const handle = await start(taskQueue);
+      expect(await handle.result()).toEqual(applied);
+      expect(calls).toEqual(['checkTracking', 'adjustStock']);
+      const { events } = await handle.fetchHistory();
+      // Local activities: no task of their own, and one workflow task in all.
+      expect(events?.filter((event) => event.activityTaskScheduledEventAttributes)).toHaveLength(0);
+      expect(events?.filter((event) => event.workflowTaskCompletedEventAttributes)).toHaveLength(1);
+    },
+  );
+});
+
+test.each<MoveStockResult>([
+  { outcome: 'DUPLICATE', of },
+  {
+    outcome: 'CONFLICT',
+    of,
+    differences: [{ inventoryStockId: 'A', recorded: '-2', asked: '-3', difference: '-1' }],
+  },
+])('what the ledger answers is not adjusted again, and is searchable: $outcome', async (answer) => {
+  await withFakes({ checkTracking: () => Promise.resolve(answer) }, async (taskQueue) => {
+    const handle = await start(taskQueue);
+    expect(await handle.result()).toEqual(answer);
+    const { searchAttributes, status } = await handle.describe();
+    expect(status.name).toBe('COMPLETED');
+    expect(searchAttributes[SEARCH_ATTRIBUTES.outcome]).toEqual([answer.outcome]);
+  });
+});
+
+test('an unknown stock is waited for with growing delays, visibly, and applied when it appears', async () => {
+  let looks = 0;
+  const missing: MoveStockResult = { outcome: 'UNKNOWN_STOCK', missing: ['A'] };
+  await withFakes(
+    {
+      checkTracking: () => Promise.resolve(null),
+      adjustStock: () => Promise.resolve(++looks <= 14 ? missing : applied),
+    },
+    async (taskQueue) => {
+      const before = await env.currentTimeMs();
+      const handle = await start(taskQueue);
+      expect(await handle.result()).toEqual(applied);
+      expect(looks).toBe(15);
+      // 1 + 2 + 4 ... + 512 s, then 600 s each.
+      const waitedS = ((await env.currentTimeMs()) - before) / 1000;
+      expect(waitedS).toBeGreaterThanOrEqual(1023 + 4 * 600);
+      expect(waitedS).toBeLessThan(1023 + 4 * 600 + 60);
+      const { events } = await handle.fetchHistory();
+      const shown = events?.filter((event) => event.upsertWorkflowSearchAttributesEventAttributes);
+      expect(shown).toHaveLength(2);
+      expect((await handle.describe()).searchAttributes[SEARCH_ATTRIBUTES.outcome]).toEqual(['APPLIED']);
+    },
+  );
+});
+
+test('when MongoDB is away the command becomes a regular activity, tried again without end', async () => {
+  let tries = 0;
+  await withFakes(
+    {
+      checkTracking: () => Promise.resolve(null),
+      adjustStock: () => (++tries <= 20 ? Promise.reject(new Error('no primary')) : Promise.resolve(applied)),
+    },
+    async (taskQueue) => {
+      const handle = await start(taskQueue);
+      expect(await handle.result()).toEqual(applied);
+      expect(tries).toBe(21);
+      const { events } = await handle.fetchHistory();
+      const scheduled = events?.filter((event) => event.activityTaskScheduledEventAttributes);
+      expect(scheduled).toHaveLength(1);
+      expect(scheduled![0]!.activityTaskScheduledEventAttributes!.activityType!.name).toBe('adjustStock');
+      expect(scheduled![0]!.activityTaskScheduledEventAttributes!.retryPolicy!.maximumAttempts ?? 0).toBe(0);
+    },
+  );
+});
+
+test('a command of a schema this worker does not know fails for good and says what to do', async () => {
+  await withFakes({}, async (taskQueue) => {
+    const handle = await start(taskQueue, { ...order(randomUUID(), { A: '-1' }), schema: 2 as 1 });
+    await expect(handle.result()).rejects.toMatchObject({
+      cause: { message: expect.stringContaining('upgrade the worker') },
+    });
+  });
+});
+
+test('catalogue commands ensure and return what was created', async () => {
+  const created = { outcome: 'APPLIED' as const, created: ['espresso@luna'] };
+  await withFakes({ ensureInventoryItem: () => Promise.resolve(created) }, async (taskQueue) => {
+    const command = { schema: 1 as const, variantId: 'espresso', merchantId: 'luna', source: of.source };
+    const result = await env.client.workflow.execute('ensureInventoryItem', {
+      taskQueue,
+      workflowId: ensureInventoryItemWorkflowId(command),
+      args: [command],
+    });
+    expect(result).toEqual(created);
+  });
+});
