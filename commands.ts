@@ -115,11 +115,12 @@ export interface EnsureResult {
 export const MAX_ID_BYTES = 120;
 
 /**
- * Escapes one part of a key so that joined parts never collide: `/` separates, and `/` and `%` are escaped.
+ * Escapes one part of a key so that joined parts never collide: `/` separates, and `/` and `%` are escaped, with
+ * all else that is not URL-safe. `@`, `#` and `:` stay as they are, so that ordinary IDs stay readable.
  * @throws URIError on a lone surrogate, which the bridge refuses beforehand.
  */
 export function escapePart(part: string): string {
-  return encodeURIComponent(part);
+  return encodeURIComponent(part).replaceAll('%40', '@').replaceAll('%23', '#').replaceAll('%3A', ':');
 }
 
 /** `SALE_ORDER/SO-1`: the reference as one string, as search attribute and prefix of keys and workflow IDs. */

@@ -45,9 +45,15 @@ export function routeTemporalLogs(logger: Logger): void {
   });
 }
 
-/** @throws TransportError when Temporal does not answer */
+/** @throws TemporalCheckError when Temporal does not answer */
 export async function connectTemporal({ temporal }: Pick<Config, 'temporal'>): Promise<Temporal> {
-  const connection = await NativeConnection.connect(temporal.connectionOptions);
+  const { address } = temporal.connectionOptions;
+  const connection = await NativeConnection.connect(temporal.connectionOptions).catch((error: unknown) => {
+    throw new TemporalCheckError(
+      `Temporal at ${address} does not answer; check TEMPORAL_ADDRESS and that the server runs`,
+      { cause: error },
+    );
+  });
   return {
     connection,
     client: new Client({ connection, namespace: temporal.namespace }),

@@ -107,7 +107,7 @@ const locationSchema = new Schema(
 /**
  * Connects to MongoDB.
  * @param url a replica set or sharded cluster, with the database in its path
- * @throws MongooseServerSelectionError when no server answers within 5 s
+ * @throws Error when no server answers within 5 s
  */
 export async function connectDatabase(url: string): Promise<Database> {
   const connection = await mongoose
@@ -122,7 +122,13 @@ export async function connectDatabase(url: string): Promise<Database> {
       // The driver would import it dynamically, which fails without a word inside Jest's module sandbox.
       runtimeAdapters: { os },
     })
-    .asPromise();
+    .asPromise()
+    .catch((error: unknown) => {
+      throw new Error(
+        `MongoDB does not answer (${(error as Error).message}); check MONGO_URL and that the server runs`,
+        { cause: error },
+      );
+    });
   return openDatabase(connection);
 }
 

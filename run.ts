@@ -1,0 +1,89 @@
+/** One process: the bridge, the worker, or both, from start to drained. */
+import type { Worker } from '@temporalio/worker';
+import type { Database } from './activities/models';
+import { connectDatabase } from './activities/models';
+import { runBridge, type RunningBridge } from './bridge/bridge';
+import { openKafka } from './bridge/kafka';
+import { createStarter } from './bridge/start';
+import { createDecoder } from './bridge/topics';
+import type { Config } from './config';
+import { kafkaSettings, topicPlan, topicSettings } from './connections';
+import type { Logger } from './log';
+import { checkTemporal, connectTemporal, type Temporal } from './temporal';
+import { createWorker } from './worker';
+
+export interface Parts {
+  bridge: boolean;
+  worker: boolean;
+}
+
+/**
+ * Runs until `stop` is aborted, then drains: first the bridge, so that nothing new begins, then the worker.
+ * @throws what a part needed and did not find at start, or what made it give up
+ */
+export async function run(config: Config, parts: Parts, log: Logger, stop: AbortSignal): Promise<void> {
+  const temporal = await connectTemporal(config);
+  let database: Database | undefined;
+  let bridge: RunningBridge | undefined;
+  let working: { worker: Worker; done: Promise<void> } | undefined;
+  try {
+    if (parts.worker) {
+      database = await connectDatabase(config.MONGO_URL);
+      const worker = await createWorker(config, temporal, database);
+      working = { worker, done: worker.run() };
+      working.done.catch(() => undefined);
+      log.info({ taskQueue: config.TEMPORAL_TASK_QUEUE, namespace: temporal.namespace }, 'worker takes work');
+    }
+    if (parts.bridge) {
+      bridge = await startBridge(config, temporal, parts.worker, log);
+      log.info({ group: config.KAFKA_GROUP_ID, brokers: config.KAFKA_BROKERS }, 'bridge reads');
+    }
+    const stopped = new Promise<void>((resolve) => {
+      if (stop.aborted) resolve();
+      stop.addEventListener('abort', () => resolve(), { once: true });
+    });
+    await Promise.race([stopped, bridge?.done, working?.done].filter((part) => part !== undefined));
+  } finally {
+    log.info('draining');
+    await bridge?.drain();
+    // It may have stopped by itself already.
+    if (working?.worker.getState() === 'RUNNING') working.worker.shutdown();
+    await working?.done;
+    await database?.connection.close();
+    await temporal.connection.close();
+    log.info('drained');
+  }
+}
+
+async function startBridge(
+  config: Config,
+  temporal: Temporal,
+  eager: boolean,
+  log: Logger,
+): Promise<RunningBridge> {
+  const searchAttributes = await checkTemporal(temporal).then(
+    () => true,
+    (error: Error) => {
+      log.warn(`starting workflows without search attributes: ${error.message}`);
+      return false;
+    },
+  );
+  const settings = topicSettings(config);
+  return runBridge({
+    kafka: openKafka(kafkaSettings(config), log),
+    groupId: config.KAFKA_GROUP_ID,
+    topics: [...topicPlan(config).topics],
+    deadLetterTopic: config.KAFKA_TOPIC_DEAD_LETTERS,
+    startFrom: config.KAFKA_START_FROM,
+    decode: createDecoder(settings),
+    starter: createStarter({
+      client: temporal.client.workflow,
+      taskQueue: config.TEMPORAL_TASK_QUEUE,
+      eager,
+      concurrency: config.START_CONCURRENCY,
+      searchAttributes,
+      log,
+    }),
+    log,
+  });
+}
