@@ -99,7 +99,7 @@ export async function fetchKafka(into: string, env: NodeJS.ProcessEnv, onProgres
   let files = 0;
   await watched(
     `fetching Kafka ${KAFKA.version}`,
-    () => `${files} files`,
+    () => (files === 0 ? 'resolving' : `${files} files`),
     onProgress,
     () =>
       run('mvn', ['-B', '-f', pom, `${KAFKA.plugin}:copy-dependencies`, `-DoutputDirectory=${into}`], {

@@ -115,17 +115,17 @@ async function launchAll<N extends ServerName>(
 ): Promise<Stack<N>> {
   const { dataDir, onProgress } = options;
   const env = environment(names, ports);
-  const guard = options.detached ? undefined : startGuard();
+  const guard = startGuard();
   const servers = {} as Record<N, Server>;
   const started = () =>
     names.flatMap((name) => (servers[name]?.pid ? [{ name, pid: servers[name].pid }] : []));
   const onPid = () => {
-    guard?.watch(started().map(({ pid }) => pid));
+    guard.watch(started().map(({ pid }) => pid));
     noteRunning(dataDir, env, started());
   };
   const stop = async (withinMs?: number) => {
     await Promise.all(names.map((name) => servers[name]?.stop(withinMs)));
-    guard?.dismiss();
+    guard.dismiss();
     forgetRunning(dataDir);
   };
   const launch = async (name: N) => {
@@ -140,9 +140,13 @@ async function launchAll<N extends ServerName>(
   };
   const results = await Promise.allSettled(names.map(launch));
   const failed = results.find((result) => result.status === 'rejected');
-  if (!failed) return { dataDir, env, servers, stop };
-  await stop(0);
-  throw failed.reason;
+  if (failed) {
+    await stop(0);
+    throw failed.reason;
+  }
+  // While they start, even servers that are to outlive this program end with it.
+  if (options.detached) guard.dismiss();
+  return { dataDir, env, servers, stop };
 }
 
 async function launchOf(
