@@ -56,6 +56,17 @@ export const metrics = {
     labelNames: ['reason'],
     registers,
   }),
+  lag: new Gauge({
+    name: 'inventory_bridge_lag',
+    help: 'Records of a partition that the offset has not passed yet; only the partitions of this bridge',
+    labelNames: ['topic', 'partition'],
+    registers,
+  }),
+  attributesMissing: new Counter({
+    name: 'inventory_bridge_search_attributes_missing_total',
+    help: 'Workflows started without search attributes because the namespace does not know one of them',
+    registers,
+  }),
   commitFailures: new Counter({
     name: 'inventory_bridge_commit_failures_total',
     help: 'Offset commits that Kafka rejected; the records come again and the ledger answers them',

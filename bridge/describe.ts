@@ -1,0 +1,172 @@
+/** What the Web UI shows of a command: search attributes, a one-line summary, details. All cut to Temporal's limits. */
+import { defineSearchAttributeKey } from '@temporalio/common';
+import type { SearchAttributePair } from '@temporalio/common';
+import { defaultStockId, escapePart, referenceKey, SEARCH_ATTRIBUTES, workflowIdOf } from '../commands';
+import type { Command, Leg, Source } from '../commands';
+
+/** Temporal refuses a summary above 400 bytes and details above 20,000, counted as JSON text. */
+const SUMMARY_BYTES = 390;
+const DETAILS_BYTES = 19_500;
+/** Visibility stores keep a keyword in 255 characters. */
+const KEYWORD_CHARACTERS = 255;
+const KEYWORD_LIST_BYTES = 1_500;
+
+const KEYS = {
+  reference: defineSearchAttributeKey(SEARCH_ATTRIBUTES.reference, 'KEYWORD'),
+  referenceType: defineSearchAttributeKey(SEARCH_ATTRIBUTES.referenceType, 'KEYWORD'),
+  stocks: defineSearchAttributeKey(SEARCH_ATTRIBUTES.stocks, 'KEYWORD_LIST'),
+};
+
+export interface Description {
+  staticSummary: string;
+  staticDetails: string;
+  typedSearchAttributes: SearchAttributePair[];
+}
+
+export function describeCommand(command: Command): Description {
+  const subject = subjectOf(command);
+  const { source } = command.input;
+  return {
+    staticSummary: fit(
+      [`${plain(subject.title)}: ${subject.short} (${plain(place(source))})`],
+      SUMMARY_BYTES,
+    ),
+    staticDetails: fit(
+      [...subject.lines, '', `From ${code(place(source))}, workflow ${code(workflowIdOf(command))}`],
+      DETAILS_BYTES,
+    ),
+    typedSearchAttributes: [
+      { key: KEYS.reference, value: subject.reference.slice(0, KEYWORD_CHARACTERS) },
+      { key: KEYS.referenceType, value: subject.referenceType },
+      { key: KEYS.stocks, value: fitList(subject.stocks) },
+    ],
+  };
+}
+
+interface Subject {
+  reference: string;
+  referenceType: string;
+  title: string;
+  short: string;
+  lines: string[];
+  stocks: string[];
+}
+
+function subjectOf(command: Command): Subject {
+  switch (command.type) {
+    case 'moveStock': {
+      const { referenceType, referenceId, legs, occurredAt } = command.input;
+      const shown = legs.slice(0, 3).map((leg) => `${plain(leg.inventoryStockId)} ${signed(leg)}`);
+      if (legs.length > 3) shown.push(`and ${legs.length - 3} more`);
+      return {
+        reference: referenceKey(referenceType, referenceId),
+        referenceType,
+        title: `${referenceType} ${referenceId}`,
+        short: shown.join(', '),
+        lines: [
+          `**${plain(referenceType)}** ${code(referenceId)}, occurred at ${code(occurredAt)}`,
+          '',
+          ...legLines(legs),
+        ],
+        stocks: legs.map((leg) => leg.inventoryStockId),
+      };
+    }
+    case 'ensureDefaultLocation': {
+      const { merchantId } = command.input;
+      return {
+        reference: `MERCHANT/${escapePart(merchantId)}`,
+        referenceType: 'MERCHANT',
+        title: `MERCHANT ${merchantId}`,
+        short: 'ensure default location',
+        lines: [`Ensures the default location of merchant ${code(merchantId)}`],
+        stocks: [],
+      };
+    }
+    case 'ensureInventoryItem': {
+      const { variantId, merchantId } = command.input;
+      return {
+        reference: `PRODUCT_VARIANT/${escapePart(variantId)}`,
+        referenceType: 'PRODUCT_VARIANT',
+        title: `PRODUCT_VARIANT ${variantId}`,
+        short: `ensure item and stock at merchant ${plain(merchantId)}`,
+        lines: [
+          `Ensures the item of variant ${code(variantId)} and its stock at merchant ${code(merchantId)}`,
+        ],
+        stocks: [defaultStockId(variantId, merchantId)],
+      };
+    }
+  }
+}
+
+/** As many legs as fit beside the rest; how many are left out is said, never hidden. */
+function legLines(legs: readonly Leg[]): string[] {
+  const lines: string[] = [];
+  let bytes = 0;
+  for (const leg of legs) {
+    const line = `- ${code(leg.inventoryStockId)} ${code(signed(leg))}`;
+    bytes += jsonBytes(line) + 2;
+    if (bytes > DETAILS_BYTES - 3_000) {
+      lines.push(`- and ${legs.length - lines.length} more: see the input`);
+      break;
+    }
+    lines.push(line);
+  }
+  return lines;
+}
+
+/** `+5`, `-2.5`. */
+function signed({ delta }: Leg): string {
+  return delta.startsWith('-') ? delta : `+${delta}`;
+}
+
+function place({ topic, partition, offset }: Source): string {
+  return `${topic}[${partition}]@${offset}`;
+}
+
+/** Text of an event as plain text in Markdown: one line, nothing invisible, nothing that formats or links. */
+function plain(text: string): string {
+  return oneLine(text).replace(/[\\`*_{}[\]<>~|&$!#]|(?<=\w):(?=\/\/)|(?<=www)\./gi, '\\$&');
+}
+
+/** Text of an event as a code span: fenced by more backticks than it holds in a row. */
+function code(text: string): string {
+  const line = oneLine(text);
+  const runs = line.match(/`+/g) ?? [];
+  const fence = '`'.repeat(Math.max(0, ...runs.map((run) => run.length)) + 1);
+  const pad = line.startsWith('`') || line.endsWith('`') || line.trim() === '' ? ' ' : '';
+  return `${fence}${pad}${line}${pad}${fence}`;
+}
+
+/** Control, formatting (such as text direction) and unpaired characters become visible replacement characters. */
+function oneLine(text: string): string {
+  return text.replace(/[\p{C}\u2028\u2029]/gu, '\ufffd');
+}
+
+/** Lines joined, cut at the end to the bytes that Temporal accepts, never inside a character. */
+function fit(lines: string[], limitBytes: number): string {
+  const whole = lines.join('\n');
+  if (jsonBytes(whole) <= limitBytes) return whole;
+  let kept = '';
+  let bytes = jsonBytes('…');
+  for (const character of whole) {
+    bytes += jsonBytes(character) - 2;
+    if (bytes > limitBytes) break;
+    kept += character;
+  }
+  return `${kept}…`;
+}
+
+function fitList(values: string[]): string[] {
+  const kept: string[] = [];
+  let bytes = 0;
+  for (const value of values.map((v) => v.slice(0, KEYWORD_CHARACTERS))) {
+    bytes += Buffer.byteLength(value);
+    if (bytes > KEYWORD_LIST_BYTES) break;
+    kept.push(value);
+  }
+  return kept;
+}
+
+function jsonBytes(text: string): number {
+  return Buffer.byteLength(JSON.stringify(text));
+}
