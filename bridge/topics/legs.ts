@@ -3,7 +3,7 @@
  */
 import type { Leg, MoveStock, ReferenceType } from '../../commands';
 import { MessageFault, show } from './fault';
-import { QUANTITY_LIMIT, ZERO, type Decimal } from './quantity';
+import { isInRange, isZero, type Decimal } from './quantity';
 import { recordTime } from './time';
 import type { KafkaRecord } from './topic';
 
@@ -26,11 +26,11 @@ export function toLegs(lines: readonly Line[], listField: string): Leg[] {
   }
   const legs: Leg[] = [];
   for (const [inventoryStockId, sum] of sums) {
-    if (sum.abs().gte(QUANTITY_LIMIT)) {
+    if (!isInRange(sum)) {
       const problem = `the lines of stock ${show(inventoryStockId)} add up to 10^15 or more`;
       throw new MessageFault(listField, problem, 'send the true quantities');
     }
-    if (!sum.eq(ZERO)) legs.push({ inventoryStockId, delta: sum.toFixed() });
+    if (!isZero(sum)) legs.push({ inventoryStockId, delta: sum.toFixed() });
   }
   return legs.sort((a, b) => (a.inventoryStockId < b.inventoryStockId ? -1 : 1));
 }

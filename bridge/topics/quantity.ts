@@ -9,9 +9,8 @@ export const Decimal = makeBig();
 Decimal.strict = true;
 export type Decimal = makeBig;
 
-export const ZERO = new Decimal('0');
-/** Quantities, and their sums, stay below this. */
-export const QUANTITY_LIMIT = new Decimal('1e15');
+/** Quantities, and their sums, stay below 10 to this power. */
+const LIMIT_POWER = 15;
 export const MAX_DECIMALS = 6;
 
 /**
@@ -37,14 +36,27 @@ export function readQuantity(value: unknown): Decimal | string {
   const form = FORM.exec(text);
   if (form === null) return 'must be a plain decimal such as "2.5" (digits, a dot, digits)';
   const quantity = new Decimal(text);
-  if (quantity.lte(ZERO)) return 'must be greater than zero';
-  if (quantity.gte(QUANTITY_LIMIT)) return 'must be below 10^15';
+  if (quantity.s < 0 || isZero(quantity)) return 'must be greater than zero';
+  if (!isInRange(quantity)) return 'must be below 10^15';
   if (isNumber && quantity.c.length > DOUBLE_DIGITS) {
     return `has more than ${DOUBLE_DIGITS} significant digits, which many JSON writers round; write it as text`;
   }
   // `c` holds the digits without trailing zeros and `e` the power of ten of the first: what remains are decimals.
   if (quantity.c.length - 1 - quantity.e > MAX_DECIMALS) return `must have at most ${MAX_DECIMALS} decimals`;
   return quantity;
+}
+
+/**
+ * The digits are looked at instead of compared with, because each comparison copies both sides: `c` holds them and
+ * `e` is the power of ten of the first.
+ */
+export function isZero(quantity: Decimal): boolean {
+  return quantity.c[0] === 0;
+}
+
+/** True below 10^15, whatever the sign. */
+export function isInRange(quantity: Decimal): boolean {
+  return quantity.e < LIMIT_POWER;
 }
 
 /** The published form, for validators that know nothing of this file. */
