@@ -4,14 +4,14 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Partitioners, type Kafka } from 'kafkajs';
-import { openAdmin, openKafka } from '../bridge/kafka';
-import { readConfig, type Config } from '../config';
-import { kafkaSettings, topicPlan, topicSettings } from '../connections';
+import { openKafka } from '../bridge/kafka';
+import { readConfig } from '../config';
+import { kafkaSettings, topicSettings } from '../connections';
 import { createLogger } from '../log';
-import { connectTemporal, type Temporal } from '../temporal';
+import { connectTemporal } from '../temporal';
 import { printReport } from './report';
+import { decodeAll, settled } from './settled';
 import { shift, type ShiftEvent } from './shift';
 import { startStack, StackError, type Stack } from './stack';
 
@@ -32,13 +32,23 @@ async function main(): Promise<void> {
     const kafka = openKafka(kafkaSettings(config), createLogger('silent'));
     program.keepRunning();
 
-    const events = shift(run);
     const { topics } = topicSettings(config);
-    say(`\npublishing ${events.length} events of one evening, redeliveries among them ...`);
-    await publish(kafka, events, topics);
     const temporal = await connectTemporal(config);
-    await processed(config, kafka, temporal, stopping.signal);
-    const addsUp = await printReport(config, kafka, temporal, events);
+    const passed = (events: readonly ShiftEvent[]) =>
+      settled(config, kafka, temporal, decodeAll(config, events).commands, {
+        stop: stopping.signal,
+        onProgress: (behind) => say(`  ${behind} records to pass`),
+      });
+
+    const { catalogue, evening } = shift(run);
+    const events = [...catalogue, ...evening];
+    say(`\npublishing the catalogue, ${catalogue.length} changes captured from two databases`);
+    await publish(kafka, catalogue, topics);
+    await passed(catalogue);
+    say(`publishing ${evening.length} events of one evening, redeliveries among them`);
+    await publish(kafka, evening, topics);
+    const workflows = await passed(events);
+    const addsUp = await printReport(config, kafka, workflows, events);
     await temporal.connection.close();
     process.exitCode = addsUp ? 0 : 1;
 
@@ -133,29 +143,6 @@ async function publish(kafka: Kafka, events: ShiftEvent[], topics: Record<string
     await producer.send({ topic: topics[topic]!, messages: [{ key, value }] });
   }
   await producer.disconnect();
-}
-
-/** Resolves when the group has passed every record and no workflow runs any more. */
-async function processed(config: Config, kafka: Kafka, temporal: Temporal, stop: AbortSignal): Promise<void> {
-  const admin = await openAdmin(kafka);
-  const query = `TaskQueue = '${config.TEMPORAL_TASK_QUEUE}' AND ExecutionStatus = 'Running'`;
-  try {
-    for (let shown = -1; !stop.aborted; await sleep(500)) {
-      let behind = 0;
-      for (const topic of topicPlan(config).topics) {
-        const committed = await admin.committed(config.KAFKA_GROUP_ID, topic);
-        for (const { partition, low, high } of await admin.watermarks(topic)) {
-          behind += Number(high - (committed.get(partition) ?? low));
-        }
-      }
-      const { count } = await temporal.client.workflow.count(query);
-      if (behind + count !== shown) say(`  ${behind} records to pass, ${count} workflows running`);
-      shown = behind + count;
-      if (shown === 0) return;
-    }
-  } finally {
-    await admin.close();
-  }
 }
 
 main().catch((error: unknown) => {

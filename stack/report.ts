@@ -1,14 +1,14 @@
 /** The demo's sums, each number read back from where it is durable. */
+import type { WorkflowExecutionDescription } from '@temporalio/client';
 import type { Kafka } from 'kafkajs';
 import Big from 'big.js';
 import { fromDecimal128, readOnHand } from '../activities/decimals';
 import { connectDatabase, type Database } from '../activities/models';
 import { openAdmin } from '../bridge/kafka';
-import { createDecoder } from '../bridge/topics';
-import { SEARCH_ATTRIBUTES, workflowIdOf } from '../commands';
+import { SEARCH_ATTRIBUTES } from '../commands';
 import type { Config } from '../config';
-import { topicPlan, topicSettings } from '../connections';
-import type { Temporal } from '../temporal';
+import { topicPlan } from '../connections';
+import { decodeAll } from './settled';
 import type { ShiftEvent } from './shift';
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
@@ -17,12 +17,12 @@ const say = (line: string) => process.stdout.write(`${line}\n`);
 export async function printReport(
   config: Config,
   kafka: Kafka,
-  temporal: Temporal,
+  workflows: readonly WorkflowExecutionDescription[],
   events: readonly ShiftEvent[],
 ): Promise<boolean> {
   const database = await connectDatabase(config.MONGO_URL);
   try {
-    const records = await printRecords(config, kafka, temporal, database, events);
+    const records = await printRecords(config, kafka, workflows, database, events);
     const stocks = await printStocks(database);
     return records && stocks;
   } finally {
@@ -33,7 +33,7 @@ export async function printReport(
 async function printRecords(
   config: Config,
   kafka: Kafka,
-  temporal: Temporal,
+  workflows: readonly WorkflowExecutionDescription[],
   database: Database,
   events: readonly ShiftEvent[],
 ): Promise<boolean> {
@@ -49,18 +49,15 @@ async function printRecords(
   await admin.close();
 
   const { commands, ignored } = decodeAll(config, events);
-  const count = async (query: string) =>
-    (await temporal.client.workflow.count(`TaskQueue = '${config.TEMPORAL_TASK_QUEUE}' AND ${query}`)).count;
-  const workflows = await count(
-    `WorkflowType IN ('moveStock', 'ensureDefaultLocation', 'ensureInventoryItem')`,
-  );
-  const catalogue = await count(`WorkflowType IN ('ensureDefaultLocation', 'ensureInventoryItem')`);
-  const conflicts = await count(`${SEARCH_ATTRIBUTES.outcome} = 'CONFLICT'`);
+  const catalogue = workflows.filter(({ type }) => type.startsWith('ensure')).length;
+  const conflicts = workflows.filter(
+    ({ searchAttributes }) => searchAttributes[SEARCH_ATTRIBUTES.outcome]?.[0] === 'CONFLICT',
+  ).length;
   const references = await database.tracking
     .aggregate([{ $group: { _id: { type: '$referenceType', id: '$referenceId' } } }, { $count: 'n' }])
     .toArray();
   const applied = (references[0]?.['n'] as number | undefined) ?? 0;
-  const duplicates = commands.length - workflows;
+  const duplicates = commands.length - workflows.length;
 
   const rows: [string, number, string][] = [
     ['applied', applied, 'documents in the ledger'],
@@ -78,27 +75,6 @@ async function printRecords(
     `  ${'sum'.padEnd(14)}${String(sum).padStart(5)}   of ${received} received, ${events.length} published: ${ok ? 'adds up' : 'DOES NOT ADD UP'}`,
   );
   return ok;
-}
-
-/** What the bridge's own rules make of the events. */
-function decodeAll(config: Config, events: readonly ShiftEvent[]): { commands: string[]; ignored: number } {
-  const settings = topicSettings(config);
-  const decode = createDecoder(settings);
-  const commands: string[] = [];
-  let ignored = 0;
-  for (const event of events) {
-    const decoded = decode({
-      topic: settings.topics[event.topic],
-      partition: 0,
-      offset: '0',
-      timestamp: String(Date.now()),
-      key: Buffer.from(event.key),
-      value: Buffer.from(event.value),
-    });
-    if (decoded.became === 'command') commands.push(workflowIdOf(decoded.command));
-    else if (decoded.became === 'ignored') ignored++;
-  }
-  return { commands, ignored };
 }
 
 async function printStocks(database: Database): Promise<boolean> {

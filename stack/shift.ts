@@ -26,9 +26,10 @@ const TRANSFERS = 12;
 
 /**
  * @param run put into every ID, so that a second shift on the same servers is other business
- * @returns events in the order they happened, then a fifth of them once more, as Kafka does after a crash
+ * @returns the catalogue, and the evening: events in the order they happened, then a fifth of everything once more,
+ *   as Kafka does after a crash
  */
-export function shift(run: string): ShiftEvent[] {
+export function shift(run: string): { catalogue: ShiftEvent[]; evening: ShiftEvent[] } {
   const random = seeded(7);
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
   const id = (text: string) => `${text}${run}`;
@@ -95,9 +96,9 @@ export function shift(run: string): ShiftEvent[] {
       quantity: '2.5',
     });
   });
-  const happened = [...catalogue, ...receipts, ...mix([orders, kitchen, transfers], random)];
-  const redelivered = happened.filter((_, i) => i % 5 === 3);
-  return [
+  const happened = [...receipts, ...mix([orders, kitchen, transfers], random)];
+  const redelivered = [...catalogue, ...happened].filter((_, i) => i % 5 === 3);
+  const evening: ShiftEvent[] = [
     ...happened,
     ...redelivered,
     // Somebody corrects a paid order at the till: the same order, another quantity.
@@ -109,6 +110,7 @@ export function shift(run: string): ShiftEvent[] {
       value: `{"saleOrderId":"${id('SO-9999')}","lines":[{"stockId":`,
     },
   ];
+  return { catalogue, evening };
 }
 
 function order(saleOrderId: string, paidAt: string, lines: object[]): ShiftEvent {
