@@ -1,5 +1,6 @@
 /** MongoDB as a replica set of one member: transactions need a replica set. */
 import { mkdirSync } from 'node:fs';
+import os from 'node:os';
 
 import { mongo as driver } from 'mongoose';
 
@@ -36,6 +37,8 @@ async function ready(host: string, signal: AbortSignal): Promise<void> {
   const client = new driver.MongoClient(`mongodb://${host}/?directConnection=true`, {
     serverSelectionTimeoutMS: 1_000,
     socketTimeoutMS: 5_000,
+    // The driver's own way to it, a dynamic import, does not work inside jest.
+    runtimeAdapters: { os },
   });
   const admin = client.db('admin');
   let configured = false;

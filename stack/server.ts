@@ -54,7 +54,7 @@ export class Server {
    * @throws StackError with the last lines of its log if it dies before, or is not ready within 90 seconds.
    */
   async start(): Promise<void> {
-    const child = this.spawn();
+    this.spawn();
     const giveUp = new AbortController();
     const ready = this.launch.ready(giveUp.signal).then(
       () => undefined,
@@ -71,7 +71,7 @@ export class Server {
       giveUp.abort();
     }
     void this.ended.then((how) => {
-      if (this.wanted && this.child === child) this.onDeath(this.report(how));
+      if (this.wanted) this.onDeath(this.report(how));
     });
   }
 
@@ -109,7 +109,7 @@ export class Server {
     return this.ended;
   }
 
-  private spawn(): ChildProcess {
+  private spawn(): void {
     const { program, args, logFile } = this.launch;
     mkdirSync(dirname(logFile), { recursive: true });
     this.logStart = statSync(logFile, { throwIfNoEntry: false })?.size ?? 0;
@@ -132,7 +132,6 @@ export class Server {
       return how;
     });
     this.onPid();
-    return child;
   }
 
   private report(how: string): StackError {
