@@ -28,11 +28,15 @@ export function describeCommand(command: Command): Description {
   const { source } = command.input;
   return {
     staticSummary: fit(
-      [`${plain(subject.title)}: ${subject.short} (${plain(place(source))})`],
+      [`${plain(subject.title)}: ${subject.short} (${plain(source.topic)}, ${place(source)})`],
       SUMMARY_BYTES,
     ),
     staticDetails: fit(
-      [...subject.lines, '', `From ${code(place(source))}, workflow ${code(workflowIdOf(command))}`],
+      [
+        ...subject.lines,
+        '',
+        `From ${code(source.topic)}, ${place(source)}, workflow ${code(workflowIdOf(command))}`,
+      ],
       DETAILS_BYTES,
     ),
     typedSearchAttributes: [
@@ -119,13 +123,19 @@ function signed({ delta }: Leg): string {
   return delta.startsWith('-') ? delta : `+${delta}`;
 }
 
-function place({ topic, partition, offset }: Source): string {
-  return `${topic}[${partition}]@${offset}`;
+function place({ partition, offset }: Source): string {
+  return `partition ${partition}, offset ${offset}`;
 }
 
-/** Text of an event as plain text in Markdown: one line, nothing invisible, nothing that formats or links. */
+/**
+ * Text of an event as plain text in Markdown: one line, nothing invisible, nothing that formats or links. An
+ * underscore inside a word (`SALE_ORDER`) formats nothing and stays readable where Markdown is not rendered.
+ */
 function plain(text: string): string {
-  return oneLine(text).replace(/[\\`*_{}[\]<>~|&$!#]|(?<=\w):(?=\/\/)|(?<=www)\./gi, '\\$&');
+  return oneLine(text).replace(
+    /[\\`*{}[\]<>~|&$!#]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|(?<=\w):(?=\/\/)|(?<=www)\./gi,
+    '\\$&',
+  );
 }
 
 /** Text of an event as a code span: fenced by more backticks than it holds in a row. */

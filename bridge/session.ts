@@ -86,9 +86,10 @@ export class Session {
 
   /** Bounded: a disconnect that hangs must not hold up the process (it does at times, while rebalancing). */
   async stop(): Promise<void> {
-    this.stopping = true;
     clearInterval(this.upkeep);
+    // Before the client stops: afterwards it drops commits without a word.
     if (this.assigned) await settlesWithin(this.commitLeftovers(), 2_000);
+    this.stopping = true;
     const inTime = await settlesWithin(
       this.member.stop(),
       this.limits.settleMs + this.limits.fetchWaitMs + 3_000,
@@ -153,6 +154,8 @@ export class Session {
   }
 
   private async onBatch(batch: FetchedBatch): Promise<void> {
+    // A client that did not stop when told to must not go on with a session that is over: this makes it crash.
+    if (this.stopping) throw new Error('this session is over');
     const generation = this.generation;
     while (!(await settlesWithin(this.prepared, 500))) {
       await batch.heartbeat();
