@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 
 import { StackError } from './problems';
-import { readRunning, stopRunning } from './running';
+import { stopRunning, usableEnv } from './running';
 import type { Stack } from './stack';
 import { startStack } from './stack';
 
@@ -31,10 +31,10 @@ async function main(): Promise<void> {
   const flags = program.opts<Flags>();
   if (flags.stop) return stop(flags.data);
 
-  const running = readRunning(flags.data);
-  if (running && flags.detach && !flags.fresh) {
+  const running = flags.detach && !flags.fresh ? usableEnv(flags.data) : undefined;
+  if (running) {
     say(`The stack already runs on ${flags.data}.`);
-    return printAddresses(running.env);
+    return printAddresses(running);
   }
   await start(flags);
 }

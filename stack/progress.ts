@@ -2,9 +2,9 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-const EVERY_MS = 2_000;
+const EVERY_MS = 5_000;
 
-/** Runs `work`; says at its start, every two seconds, and at its end how much there is. */
+/** Runs `work`; says at its start, every five seconds, and at its end how much there is. */
 export async function watched(
   title: string,
   amount: () => string,

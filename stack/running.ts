@@ -4,6 +4,8 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { StackError } from './problems';
+
 export interface Running {
   env: Record<string, string>;
   processes: { name: string; pid: number; started: string }[];
@@ -32,12 +34,29 @@ export function forgetRunning(dataDir: string): void {
   rmSync(stateFile(dataDir), { force: true });
 }
 
-/** The stack of this folder with those of its processes that still run; `undefined` if none does. */
-export function readRunning(dataDir: string): Running | undefined {
+/**
+ * The stack of this folder with those of its processes that still run; `undefined` if none does.
+ * Its `dead` are the names of those that ended by themselves.
+ */
+export function readRunning(dataDir: string): (Running & { dead: string[] }) | undefined {
   if (!existsSync(stateFile(dataDir))) return undefined;
   const { env, processes } = JSON.parse(readFileSync(stateFile(dataDir), 'utf8')) as Running;
   const alive = processes.filter(isAlive);
-  return alive.length === 0 ? undefined : { env, processes: alive };
+  const dead = processes.filter((one) => !alive.includes(one)).map(({ name }) => name);
+  return alive.length === 0 ? undefined : { env, processes: alive, dead };
+}
+
+/**
+ * Where the servers of the stack of this folder are; `undefined` if none runs.
+ * @throws StackError if only some of them run.
+ */
+export function usableEnv(dataDir: string): Running['env'] | undefined {
+  const running = readRunning(dataDir);
+  if (running === undefined || running.dead.length === 0) return running?.env;
+  throw new StackError(
+    `Of the stack on ${dataDir}, ${running.dead.join(' and ')} ended by itself (see ${join(dataDir, 'logs')}): ` +
+      'stop the others with npm run stack:stop, then start again.',
+  );
 }
 
 /**

@@ -2,30 +2,26 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
+import type { Variables } from './addresses';
+import { environment, portsOf } from './addresses';
 import { findBinary } from './binaries';
 import { startGuard } from './guard';
 import { kafka } from './kafka';
-import { mongo, REPLICA_SET } from './mongo';
+import { mongo } from './mongo';
 import type { Ports } from './ports';
 import { checkFree, FIXED_PORTS, freePorts } from './ports';
-import { StackError } from './problems';
+import { OTHER_WAY, StackError } from './problems';
 import { forgetRunning, noteRunning, readRunning } from './running';
 import type { Launch, ServerName } from './server';
 import { Server } from './server';
 import { temporal } from './temporal';
 import { java } from './tools';
 
+export type { Variables } from './addresses';
 export type { Server, ServerName } from './server';
 export { StackError } from './problems';
 
 export const ALL_SERVERS: readonly ServerName[] = ['kafka', 'mongo', 'temporal'];
-
-/** The variables that say where each server is. */
-export interface Variables {
-  kafka: 'KAFKA_BROKERS';
-  mongo: 'MONGO_URL';
-  temporal: 'TEMPORAL_ADDRESS' | 'TEMPORAL_UI_URL';
-}
 
 export interface StackOptions<N extends ServerName = ServerName> {
   /** Data, configuration and logs (`logs/<server>.log`). A stack started again on it has the same data. */
@@ -63,6 +59,7 @@ const PORT_TAKEN = /address (is )?already in use/i;
 export async function startStack<N extends ServerName = ServerName>(
   options: StackOptions<N>,
 ): Promise<Stack<N>> {
+  if (process.platform === 'win32') throw new StackError(`Windows is not supported. ${OTHER_WAY}`);
   const dataDir = resolve(options.dataDir);
   const names = options.servers ?? (ALL_SERVERS as readonly N[]);
   const onProgress = options.onProgress ?? (() => {});
@@ -75,11 +72,12 @@ export async function startStack<N extends ServerName = ServerName>(
     for (const part of [...ALL_SERVERS, 'logs'])
       rmSync(join(dataDir, part), { recursive: true, force: true });
   mkdirSync(join(dataDir, 'logs'), { recursive: true });
+  const wanted = names.flatMap((name) => portsOf(name, FIXED_PORTS));
+  if (options.ports === 'fixed') await checkFree(wanted);
   const programs = await findPrograms(names, onProgress);
 
   for (let tries = 1; ; tries += 1) {
     const ports = options.ports === 'fixed' ? FIXED_PORTS : await freePorts();
-    if (options.ports === 'fixed') await checkFree(names.flatMap((name) => portsOf(name, ports)));
     try {
       return await launchAll(names, programs, ports, { ...options, dataDir, onProgress });
     } catch (error) {
@@ -170,21 +168,4 @@ async function launchOf(
     case 'temporal':
       return temporal({ ...place, cli: programs.temporal, port: ports.temporal, uiPort: ports.temporalUi });
   }
-}
-
-function portsOf(name: ServerName, ports: Ports): number[] {
-  if (name === 'kafka') return [ports.kafka, ports.kafkaController];
-  return name === 'mongo' ? [ports.mongo] : [ports.temporal, ports.temporalUi];
-}
-
-function environment<N extends ServerName>(names: readonly N[], ports: Ports): Record<Variables[N], string> {
-  const all: Record<ServerName, Record<string, string>> = {
-    kafka: { KAFKA_BROKERS: `127.0.0.1:${ports.kafka}` },
-    mongo: { MONGO_URL: `mongodb://127.0.0.1:${ports.mongo}/inventory?replicaSet=${REPLICA_SET}` },
-    temporal: {
-      TEMPORAL_ADDRESS: `127.0.0.1:${ports.temporal}`,
-      TEMPORAL_UI_URL: `http://127.0.0.1:${ports.temporalUi}`,
-    },
-  };
-  return Object.assign({}, ...names.map((name) => all[name])) as Record<Variables[N], string>;
 }

@@ -1,7 +1,7 @@
 /** Uses servers that run already, and starts only the ones that don't. */
 import { resolve } from 'node:path';
 
-import { readRunning } from './running';
+import { usableEnv } from './running';
 import type { ServerName, StackOptions } from './stack';
 import { ALL_SERVERS, startStack } from './stack';
 
@@ -41,10 +41,10 @@ export async function useOrStartStack(
     say(`using ${name} at ${withoutSecrets(value)}, named by ${VARIABLE[name]}`);
   }
   const missing = () => ALL_SERVERS.filter((name) => !env[VARIABLE[name]]);
-  const running = missing().length > 0 ? readRunning(dataDir) : undefined;
+  const running = missing().length > 0 ? usableEnv(dataDir) : undefined;
   if (running) {
     say(`using the stack that already runs on ${dataDir}`);
-    Object.assign(env, { ...running.env, ...env });
+    Object.assign(env, { ...running, ...env });
   }
   const started = missing();
   const stack = started.length > 0 ? await startStack({ ...options, servers: started }) : undefined;

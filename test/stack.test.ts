@@ -20,7 +20,8 @@ import { SEARCH_ATTRIBUTES } from '../commands';
 import { cacheDir, findBinary } from '../stack/binaries';
 import { fetchInto } from '../stack/cache';
 import { checkFree, freePorts } from '../stack/ports';
-import { forgetRunning, noteRunning, readRunning, stopRunning } from '../stack/running';
+import type { Running } from '../stack/running';
+import { forgetRunning, noteRunning, readRunning, stopRunning, usableEnv } from '../stack/running';
 import { useOrStartStack } from '../stack/use';
 import { tally } from './run';
 
@@ -134,12 +135,22 @@ test('a taken port is named with its remedy, and free ports are free and below t
 
 test('a process that only has the ID of a server is left alone', async () => {
   noteRunning(folder, {}, [{ name: 'mongo', pid: process.pid }]);
-  expect(readRunning(folder)?.processes).toHaveLength(1);
+  expect(readRunning(folder)).toMatchObject({ processes: [{ name: 'mongo' }], dead: [] });
   const file = join(folder, 'stack.json');
   writeFileSync(file, readFileSync(file, 'utf8').replace(/"started": ".*"/, '"started": "1"'));
   expect(readRunning(folder)).toBeUndefined();
   expect(await stopRunning(folder)).toBe(0);
   forgetRunning(folder);
+});
+
+test('a stack of which only some servers still run is not used', () => {
+  const ended = spawnSync('true').pid;
+  const file = join(folder, 'stack.json');
+  noteRunning(folder, {}, [{ name: 'mongo', pid: process.pid }]);
+  const noted = JSON.parse(readFileSync(file, 'utf8')) as Running;
+  noted.processes.push({ name: 'kafka', pid: ended, started: '1' });
+  writeFileSync(file, JSON.stringify(noted));
+  expect(() => usableEnv(folder)).toThrow(/kafka ended by itself .* npm run stack:stop/);
 });
 
 test('servers that variables name are used, and their passwords not shown', async () => {
