@@ -69,6 +69,18 @@ export type Command =
   | { type: 'ensureDefaultLocation'; input: EnsureDefaultLocation }
   | { type: 'ensureInventoryItem'; input: EnsureInventoryItem };
 
+/** Many commands in one workflow, in the order they came. */
+export interface MoveStockBatch {
+  schema: 1;
+  commands: MoveStock[];
+}
+
+/** Many catalogue commands in one workflow. */
+export interface EnsureCatalogueBatch {
+  schema: 1;
+  commands: Exclude<Command, { type: 'moveStock' }>[];
+}
+
 /**
  * What became of a command. `UNKNOWN_STOCK` is the only one that is not final: the command waits until the
  * catalogue brings its stock.
@@ -103,6 +115,13 @@ export type MoveStockResult =
   | { outcome: 'CONFLICT'; differences: Difference[]; of: Recorded }
   | { outcome: 'REFUSED'; short: { inventoryStockId: string; onHand: string; wanted: string }[] }
   | { outcome: 'UNKNOWN_STOCK'; missing: string[] };
+
+/** Answer to a group: how many commands had each outcome, and which of them go on in a workflow of their own. */
+export interface MoveStockBatchResult {
+  counts: Partial<Record<MoveStockResult['outcome'], number>>;
+  /** Positions in the group. */
+  onTheirOwn: number[];
+}
 
 /** Answer to an ensure command: what was missing is there now (APPLIED), or was there before (DUPLICATE). */
 export interface EnsureResult {
@@ -164,6 +183,11 @@ export function ensureInventoryItemWorkflowId(
   command: Pick<EnsureInventoryItem, 'variantId' | 'merchantId'>,
 ): string {
   return `PRODUCT_VARIANT/${escapePart(command.variantId)}/${escapePart(command.merchantId)}`;
+}
+
+/** `group/<digest of its members' IDs>`: a group that is cut the same way again is the same group. */
+export function groupWorkflowId(memberIds: readonly string[]): string {
+  return `group/${digest(JSON.stringify(memberIds))}`;
 }
 
 /** The workflow ID of any command. */

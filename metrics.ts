@@ -38,6 +38,12 @@ export const metrics = {
     buckets: [0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1, 5, 30],
     registers,
   }),
+  groupCommands: new Histogram({
+    name: 'inventory_bridge_group_commands',
+    help: 'Commands started together as one group workflow',
+    buckets: [1, 5, 20, 50, 100, 200, 500, 1000, 2000],
+    registers,
+  }),
   deadLetters: new Counter({
     name: 'inventory_bridge_dead_letters_total',
     help: 'Records written to the dead-letter topic, by topic',

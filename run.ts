@@ -4,7 +4,8 @@ import type { Database } from './activities/models';
 import { connectDatabase } from './activities/models';
 import { runBridge, type RunningBridge } from './bridge/bridge';
 import { openKafka } from './bridge/kafka';
-import { createStarter } from './bridge/start';
+import { createGroupingStarter } from './bridge/group';
+import { createLauncher, createStarter } from './bridge/start';
 import { createDecoder } from './bridge/topics';
 import type { Config } from './config';
 import { kafkaSettings, topicPlan, topicSettings } from './connections';
@@ -69,6 +70,14 @@ async function startBridge(
     },
   );
   const settings = topicSettings(config);
+  const launch = createLauncher({
+    client: temporal.client.workflow,
+    taskQueue: config.TEMPORAL_TASK_QUEUE,
+    eager,
+    concurrency: config.START_CONCURRENCY,
+    searchAttributes,
+    log,
+  });
   return runBridge({
     kafka: openKafka(kafkaSettings(config), log),
     groupId: config.KAFKA_GROUP_ID,
@@ -76,12 +85,11 @@ async function startBridge(
     deadLetterTopic: config.KAFKA_TOPIC_DEAD_LETTERS,
     startFrom: config.KAFKA_START_FROM,
     decode: createDecoder(settings),
-    starter: createStarter({
+    starter: createGroupingStarter(createStarter(launch), launch, {
+      singleStartsPerSecond: config.SINGLE_STARTS_PER_SECOND,
+      groupMax: config.GROUP_MAX,
+      groupLingerMs: config.GROUP_LINGER_MS,
       client: temporal.client.workflow,
-      taskQueue: config.TEMPORAL_TASK_QUEUE,
-      eager,
-      concurrency: config.START_CONCURRENCY,
-      searchAttributes,
       log,
     }),
     log,

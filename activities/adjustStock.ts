@@ -11,6 +11,7 @@ export async function adjustStock(
   posting: Posting,
   cancelled: AbortSignal,
 ): Promise<MoveStockResult> {
-  const [result] = await post([posting], cancelled);
-  return result!;
+  const [posted] = await post([posting], cancelled);
+  if (posted!.status === 'rejected') throw posted!.reason;
+  return posted!.value;
 }

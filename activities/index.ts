@@ -1,14 +1,18 @@
 /** The activities of a worker, by the names that workflows call. */
 import { activityInfo, cancellationSignal } from '@temporalio/activity';
 import type {
+  EnsureCatalogueBatch,
   EnsureDefaultLocation,
   EnsureInventoryItem,
   EnsureResult,
   MoveStock,
+  MoveStockBatchResult,
   MoveStockResult,
 } from '../commands';
 import { adjustStock } from './adjustStock';
+import { adjustStockBatch } from './adjustStockBatch';
 import { checkTracking } from './checkTracking';
+import { ensureCatalogueBatch } from './ensureCatalogueBatch';
 import { ensureDefaultLocation } from './ensureDefaultLocation';
 import { ensureInventoryItem } from './ensureInventoryItem';
 import type { Policy, Posting } from './judge';
@@ -22,18 +26,25 @@ export function createActivities(database: Database, policy: Policy) {
   const post = createPost(database, policy);
   return {
     checkTracking: (command: MoveStock): Promise<MoveStockResult | null> =>
-      checkTracking(database, posting(command)),
+      checkTracking(database, ...postings([command])),
     adjustStock: (command: MoveStock): Promise<MoveStockResult> =>
-      adjustStock(post, posting(command), cancellationSignal()),
+      adjustStock(post, ...postings([command]), cancellationSignal()),
+    adjustStockBatch: (commands: MoveStock[]): Promise<MoveStockBatchResult> =>
+      adjustStockBatch(post, postings(commands), cancellationSignal()),
     ensureDefaultLocation: (command: EnsureDefaultLocation): Promise<EnsureResult> =>
       ensureDefaultLocation(database, command),
     ensureInventoryItem: (command: EnsureInventoryItem): Promise<EnsureResult> =>
       ensureInventoryItem(database, command),
+    ensureCatalogueBatch: (commands: EnsureCatalogueBatch['commands']): Promise<EnsureResult> =>
+      ensureCatalogueBatch(database, commands),
   };
 }
 
-function posting(command: MoveStock): Posting {
+function postings(commands: readonly [MoveStock]): [Posting];
+function postings(commands: readonly MoveStock[]): Posting[];
+function postings(commands: readonly MoveStock[]): Posting[] {
   const { workflowExecution } = activityInfo();
   if (workflowExecution === undefined) throw new Error('this activity posts on behalf of a workflow');
-  return { command, workflowId: workflowExecution.workflowId, runId: workflowExecution.runId };
+  const { workflowId, runId } = workflowExecution;
+  return commands.map((command) => ({ command, workflowId, runId }));
 }

@@ -11,8 +11,14 @@ import { judge, type Judgement, type Policy, type Posting } from './judge';
 import type { Database, InventoryStock, TrackingEntry } from './models';
 import { inTransaction, TransactionUnavailableError, type Session } from './transaction';
 
-/** Posts commands; one result per posting, in order. */
-export type Post = (postings: readonly Posting[], cancelled?: AbortSignal) => Promise<MoveStockResult[]>;
+/** What became of one posting: its result, or what is broken about its stock. */
+export type Posted = PromiseSettledResult<MoveStockResult>;
+
+/**
+ * Posts commands; one answer per posting, in order.
+ * @throws TransactionUnavailableError for all of them, when MongoDB could not do it for now
+ */
+export type Post = (postings: readonly Posting[], cancelled?: AbortSignal) => Promise<Posted[]>;
 
 /** More commands in one transaction gain little and hold locks longer. */
 const MAX_COMMANDS_PER_TRANSACTION = 2_000;
@@ -21,7 +27,7 @@ const DUPLICATE_KEY = 11_000;
 interface Job {
   postings: readonly Posting[];
   cancelled: AbortSignal | undefined;
-  resolve: (results: MoveStockResult[]) => void;
+  resolve: (posted: Posted[]) => void;
   reject: (error: unknown) => void;
 }
 
@@ -69,24 +75,39 @@ function takeJobs(queue: Job[]): Job[] {
   return jobs;
 }
 
-/** One transaction for all jobs; where that fails through one of them, each half on its own, down to the culprit. */
+/** Never rejects: each job is answered. */
 async function postJobs(
   jobs: readonly Job[],
   post: (postings: Posting[]) => Promise<MoveStockResult[]>,
 ): Promise<void> {
-  if (jobs.length === 0) return;
   try {
-    const results = await post(jobs.flatMap((job) => job.postings));
+    const posted = await postHalving(
+      jobs.flatMap((job) => job.postings),
+      post,
+    );
     let from = 0;
-    for (const job of jobs) job.resolve(results.slice(from, (from += job.postings.length)));
+    for (const job of jobs) job.resolve(posted.slice(from, (from += job.postings.length)));
   } catch (error) {
-    if (jobs.length === 1 || error instanceof TransactionUnavailableError) {
-      for (const job of jobs) job.reject(error);
-      return;
-    }
-    const half = jobs.length >> 1;
-    await postJobs(jobs.slice(0, half), post);
-    await postJobs(jobs.slice(half), post);
+    for (const job of jobs) job.reject(error);
+  }
+}
+
+/** One transaction for all; where that fails through one of them, each half on its own, down to the culprit. */
+async function postHalving(
+  postings: Posting[],
+  post: (postings: Posting[]) => Promise<MoveStockResult[]>,
+): Promise<Posted[]> {
+  if (postings.length === 0) return [];
+  try {
+    return (await post(postings)).map((value) => ({ status: 'fulfilled', value }));
+  } catch (reason) {
+    if (reason instanceof TransactionUnavailableError) throw reason;
+    if (postings.length === 1) return [{ status: 'rejected', reason }];
+    const half = postings.length >> 1;
+    return [
+      ...(await postHalving(postings.slice(0, half), post)),
+      ...(await postHalving(postings.slice(half), post)),
+    ];
   }
 }
 

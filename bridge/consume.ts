@@ -40,7 +40,8 @@ export const CONSUMER_LIMITS: ConsumerLimits = {
   fetchWaitMs: 1_000,
   // A fetch waits for its slowest partition, so all of them work at once rather than one after the other.
   partitionsConcurrently: 16,
-  pendingPerPartition: 500,
+  // Enough for several groups: while one is started, the next one fills.
+  pendingPerPartition: 4_000,
   deadlineMs: 10_000,
   probeMs: 2_000,
   settleMs: 6_000,

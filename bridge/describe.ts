@@ -47,6 +47,28 @@ export function describeCommand(command: Command): Description {
   };
 }
 
+/** A group: where its commands come from, and as many of its references as fit. */
+export function describeGroup(commands: readonly Command[]): Omit<Description, 'typedSearchAttributes'> {
+  const spans = new Map<string, { from: bigint; to: bigint; count: number }>();
+  for (const { input } of commands) {
+    const name = `${input.source.topic}[${input.source.partition}]`;
+    const offset = BigInt(input.source.offset);
+    const span = spans.get(name);
+    if (span === undefined) spans.set(name, { from: offset, to: offset, count: 1 });
+    else {
+      span.count++;
+      if (offset < span.from) span.from = offset;
+      if (offset > span.to) span.to = offset;
+    }
+  }
+  const places = [...spans].map(([name, { from, to, count }]) => `${plain(name)} ${from}..${to} (${count})`);
+  const references = commands.map((command) => code(workflowIdOf(command).replace(/\/[0-9a-f]{32}$/, '')));
+  return {
+    staticSummary: fit([`${commands.length} commands from ${places.join(', ')}`], SUMMARY_BYTES),
+    staticDetails: fit([...places.map((place) => `- ${place}`), '', references.join(', ')], DETAILS_BYTES),
+  };
+}
+
 interface Subject {
   reference: string;
   referenceType: string;

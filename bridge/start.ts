@@ -10,9 +10,11 @@ import type { Command } from '../commands';
 import type { Logger } from '../log';
 import { metrics } from '../metrics';
 import { describeCommand } from './describe';
+import type { Description } from './describe';
 import { Unavailable } from './records';
 import type { PauseReason } from './records';
 import { Throttle } from './throttle';
+import { settlesWithin } from './waiting';
 
 /** What the consumer needs. A starter may put many commands into one workflow behind the same promise. */
 export interface Starter {
@@ -25,7 +27,7 @@ export interface Starter {
   start(command: Command, signal?: AbortSignal): Promise<'started' | 'duplicate'>;
 }
 
-export interface StarterSettings {
+export interface LauncherSettings {
   /**
    * For eager starts its connection is the worker's `NativeConnection`. Otherwise a `Connection` made with
    * `interceptors: []`: the client's own retries would hide throttling until the deadline.
@@ -48,16 +50,44 @@ export class StartUnavailable extends Unavailable {
   override readonly name = 'StartUnavailable';
 }
 
-export function createStarter(settings: StarterSettings): Starter {
+/** A workflow to start. */
+export interface Launch {
+  type: string;
+  workflowId: string;
+  input: unknown;
+  /** What the Web UI shows of it. */
+  description: Pick<Description, 'staticSummary' | 'staticDetails'> & Partial<Description>;
+}
+
+/** Starts one workflow; as {@link Starter.start}. */
+export type Launcher = (launch: Launch, signal?: AbortSignal) => Promise<'started' | 'duplicate'>;
+
+/** One workflow per command. */
+export function createStarter(launch: Launcher): Starter {
+  return {
+    start: (command, signal) =>
+      launch(
+        {
+          type: command.type,
+          workflowId: workflowIdOf(command),
+          input: command.input,
+          description: describeCommand(command),
+        },
+        signal,
+      ),
+  };
+}
+
+export function createLauncher(settings: LauncherSettings): Launcher {
   const { client, callTimeoutMs = 4_000, log } = settings;
   const throttle = new Throttle(settings.concurrency);
   let attributes = settings.searchAttributes;
 
-  async function call(command: Command): Promise<'started' | 'duplicate'> {
-    const workflowId = workflowIdOf(command);
+  async function call(launch: Launch): Promise<'started' | 'duplicate'> {
+    const { workflowId } = launch;
+    const { typedSearchAttributes, ...told } = launch.description;
     try {
-      const { typedSearchAttributes, ...told } = describeCommand(command);
-      await client.withDeadline(Date.now() + callTimeoutMs, () =>
+      await answered(callTimeoutMs, () =>
         client.start(command.type, {
           workflowId,
           taskQueue: settings.taskQueue,
@@ -74,15 +104,15 @@ export function createStarter(settings: StarterSettings): Starter {
       return 'started';
     } catch (error) {
       if (error instanceof WorkflowExecutionAlreadyStartedError) return 'duplicate';
-      const { code, details } = grpc(error);
-      if (attributes && code === INVALID_ARGUMENT && /search attribute/i.test(details)) {
+      const { code, text } = grpc(error);
+      if (attributes && code === INVALID_ARGUMENT && /search attribute/i.test(text)) {
         // Stock must move although nobody can search for it; a workflow cannot get them later by itself.
         attributes = false;
         log.warn(
-          { details },
+          { answer: text },
           'starting without search attributes from now on; run "inventory setup" and restart',
         );
-        return call(command);
+        return call(launch);
       }
       if (code === RESOURCE_EXHAUSTED) {
         throttle.slower();
@@ -93,25 +123,32 @@ export function createStarter(settings: StarterSettings): Starter {
     }
   }
 
+  /**
+   * Bounded by our own clock as well: the worker's connection counts its deadline anew for each of its retries,
+   * and took 10 s to report a server that was gone. A late answer is not lost: the redelivery finds a duplicate.
+   */
+  async function answered<T>(withinMs: number, request: () => Promise<T>): Promise<T> {
+    const answer = client.withDeadline(Date.now() + withinMs, request);
+    if (await settlesWithin(answer, withinMs + 200)) return answer;
+    metrics.startRetries.inc({ status: 'DEADLINE_EXCEEDED' });
+    throw new StartUnavailable('temporal-unavailable', `DEADLINE_EXCEEDED: no answer within ${withinMs} ms`);
+  }
+
   async function exists(workflowId: string): Promise<boolean> {
     try {
-      const found = await client.withDeadline(Date.now() + 1_000, () =>
-        client.getHandle(workflowId).describe(),
-      );
+      const found = await answered(1_000, () => client.getHandle(workflowId).describe());
       return found.status.name === 'RUNNING' || found.status.name === 'COMPLETED';
     } catch {
       return false;
     }
   }
 
-  return {
-    start: async (command, signal) => {
-      const result = await throttle.run(() => call(command), signal);
-      if (result === 'aborted')
-        throw new StartUnavailable('temporal-unavailable', 'not sent: the batch is stopping');
-      if (!attributes && settings.searchAttributes) metrics.attributesMissing.inc();
-      return result;
-    },
+  return async (launch, signal) => {
+    const result = await throttle.run(() => call(launch), signal);
+    if (result === 'aborted')
+      throw new StartUnavailable('temporal-unavailable', 'not sent: the batch is stopping');
+    if (!attributes && settings.searchAttributes) metrics.attributesMissing.inc();
+    return result;
   };
 }
 
@@ -141,25 +178,27 @@ const REFUSALS = new Set([
   'FAILED_PRECONDITION',
 ]);
 
-/** The status somewhere in an error's causes. */
-function grpc(error: unknown): { code?: number; details: string } {
+/** The status somewhere in an error's causes, and what it says: the two kinds of connection put it in two places. */
+function grpc(error: unknown): { code?: number; text: string } {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (isGrpcServiceError(cause)) return { code: cause.code, details: cause.details };
+    if (isGrpcServiceError(cause)) return { code: cause.code, text: cause.details || cause.message };
   }
-  return { details: '' };
+  return { text: error instanceof Error ? error.message : String(error) };
 }
 
-/** A `StartUnavailable`, or the error itself where only a bug of ours can be the reason. */
+/** A `StartUnavailable`, or another error where only a bug of ours can be the reason. */
 function unavailable(error: unknown): unknown {
-  const { code, details } = grpc(error);
+  if (error instanceof StartUnavailable) return error;
+  const { code, text } = grpc(error);
   const missing = error instanceof NamespaceNotFoundError;
   const status = missing ? 'NOT_FOUND' : code === undefined ? undefined : (STATUS[code] ?? String(code));
   metrics.startRetries.inc({ status: status ?? 'NONE' });
   // Not even a status, or a request that Temporal calls malformed: this program made it so.
-  if (status === undefined || code === INVALID_ARGUMENT) return error;
+  if (status === undefined || code === INVALID_ARGUMENT)
+    return new Error(`cannot start: ${text}`, { cause: error });
   let reason: PauseReason = 'temporal-unavailable';
   if (REFUSALS.has(status)) reason = 'temporal-refused';
   if (code === RESOURCE_EXHAUSTED) reason = 'temporal-throttled';
-  const message = missing ? `Temporal has no namespace ${error.namespace}` : details;
+  const message = missing ? `Temporal has no namespace ${error.namespace}` : text;
   return new StartUnavailable(reason, `${status}: ${message}`, { cause: error });
 }

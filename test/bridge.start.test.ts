@@ -1,6 +1,6 @@
 /** Starting workflows on a real Temporal: what a start promises, and what it says when it cannot keep it. */
 import { randomUUID } from 'node:crypto';
-import { createServer } from 'node:net';
+import { createConnection, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { Connection, WorkflowClient } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
@@ -8,8 +8,8 @@ import pino from 'pino';
 import { SEARCH_ATTRIBUTES, workflowIdOf } from '../commands';
 import type { Command } from '../commands';
 import { describeCommand } from '../bridge/describe';
-import { createStarter, StartUnavailable } from '../bridge/start';
-import type { StarterSettings } from '../bridge/start';
+import { createLauncher, createStarter, StartUnavailable } from '../bridge/start';
+import type { LauncherSettings } from '../bridge/start';
 import { Throttle } from '../bridge/throttle';
 import { metrics } from '../metrics';
 import { commandOf, metric, TestKafka, until } from './bridgeOnKafka';
@@ -37,17 +37,19 @@ beforeAll(async () => {
 });
 afterAll(() => connection.close());
 
-function starter(settings: Partial<StarterSettings> = {}) {
+function starter(settings: Partial<LauncherSettings> = {}) {
   const taskQueue = `nobody-${randomUUID()}`;
-  return createStarter({
-    client,
-    taskQueue,
-    eager: false,
-    concurrency: 20,
-    searchAttributes: true,
-    log,
-    ...settings,
-  });
+  return createStarter(
+    createLauncher({
+      client,
+      taskQueue,
+      eager: false,
+      concurrency: 20,
+      searchAttributes: true,
+      log,
+      ...settings,
+    }),
+  );
 }
 
 const order = (): Command => commandOf(`SO-${randomUUID()}`, { topic: 'orders', partition: 3, offset: '42' });
@@ -120,22 +122,28 @@ test('every kind of command starts its own type', async () => {
 });
 
 describe('what is not the fault of the command', () => {
-  test('a search attribute that is not registered: starts without, and counts', async () => {
-    const namespace = `bare-${randomUUID()}`;
-    const workflowExecutionRetentionPeriod = { seconds: 86_400 as unknown as never };
-    await connection.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod });
-    const bare = new WorkflowClient({ connection, namespace });
-    const missing = await metric(metrics.attributesMissing);
-    const start = starter({ client: bare });
-    const commands = [order(), order()] as const;
-    // A new namespace takes a moment to be known everywhere.
-    await until(async () => expect(await start.start(commands[0])).toMatch(/started|duplicate/), 20_000);
-    await expect(start.start(commands[1])).resolves.toBe('started');
-    expect(await metric(metrics.attributesMissing)).toBe(missing + 2);
-    const found = await bare.getHandle(workflowIdOf(commands[1])).describe();
-    expect(found.searchAttributes).toEqual({});
-    expect(await found.staticSummary()).toContain('STK-1 -2');
-  }, 30_000);
+  test.each(['Connection', 'NativeConnection'])(
+    'over a %s, a search attribute that is not registered: starts without, and counts',
+    async (kind) => {
+      const native = kind === 'NativeConnection' ? await NativeConnection.connect({ address }) : undefined;
+      const namespace = `bare-${randomUUID()}`;
+      const workflowExecutionRetentionPeriod = { seconds: 86_400 as unknown as never };
+      await connection.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod });
+      const bare = new WorkflowClient({ connection: native ?? connection, namespace });
+      const missing = await metric(metrics.attributesMissing);
+      const start = starter({ client: bare });
+      const commands = [order(), order()] as const;
+      // A new namespace takes a moment to be known everywhere.
+      await until(async () => expect(await start.start(commands[0])).toMatch(/started|duplicate/), 20_000);
+      await expect(start.start(commands[1])).resolves.toBe('started');
+      expect(await metric(metrics.attributesMissing)).toBe(missing + 2);
+      const found = await bare.getHandle(workflowIdOf(commands[1])).describe();
+      expect(found.searchAttributes).toEqual({});
+      expect(await found.staticSummary()).toContain('STK-1 -2');
+      await native?.close();
+    },
+    30_000,
+  );
 
   test('a missing namespace is refused, as something a person must see to', async () => {
     const lost = new WorkflowClient({ connection, namespace: 'nobody-made-this' });
@@ -159,6 +167,32 @@ describe('what is not the fault of the command', () => {
     expect(sockets.length).toBeGreaterThan(0);
     sockets.forEach((socket) => socket.destroy());
     silent.close();
+  });
+
+  test('a Temporal that went away under the connection of worker and bridge: unavailable within the deadline', async () => {
+    const [host, port] = address.split(':') as [string, string];
+    const sockets: Socket[] = [];
+    const proxy = createServer((near) => {
+      const far = createConnection(Number(port), host);
+      for (const socket of [near, far]) socket.on('error', () => undefined);
+      sockets.push(near, far);
+      near.pipe(far).pipe(near);
+    }).listen(0, '127.0.0.1');
+    await new Promise((resolve) => proxy.once('listening', resolve));
+    const to = `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    const native = await NativeConnection.connect({ address: to });
+    const start = starter({
+      client: new WorkflowClient({ connection: native }),
+      eager: true,
+      callTimeoutMs: 1_000,
+    });
+    await expect(start.start(order())).resolves.toBe('started');
+    proxy.close();
+    sockets.forEach((socket) => socket.destroy());
+    const began = Date.now();
+    await expect(start.start(order())).rejects.toMatchObject({ reason: 'temporal-unavailable' });
+    expect(Date.now() - began).toBeLessThan(2_000);
+    await native.close();
   });
 
   test('a Temporal that is not there: unavailable', async () => {

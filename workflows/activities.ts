@@ -32,5 +32,7 @@ function durable<Name extends keyof Activities>(name: Name): Activities[Name] {
 
 export const checkTracking = durable('checkTracking');
 export const adjustStock = durable('adjustStock');
+export const adjustStockBatch = durable('adjustStockBatch');
+export const ensureCatalogueBatchActivity = durable('ensureCatalogueBatch');
 export const ensureDefaultLocationActivity = durable('ensureDefaultLocation');
 export const ensureInventoryItemActivity = durable('ensureInventoryItem');

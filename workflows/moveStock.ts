@@ -1,6 +1,7 @@
-import { ApplicationFailure, sleep } from '@temporalio/workflow';
+import { sleep } from '@temporalio/workflow';
 import type { MoveStock, MoveStockResult } from '../commands';
 import { adjustStock, checkTracking } from './activities';
+import { refuseUnknownSchema } from './schema';
 import { showOutcome, showResult } from './show';
 
 /** Catalogue and business topics are not ordered: a stock is often only seconds late. */
@@ -28,13 +29,4 @@ export async function moveStock(command: MoveStock): Promise<MoveStockResult> {
   if (waited || result.outcome !== 'APPLIED') showOutcome(result.outcome);
   showResult(result);
   return result;
-}
-
-/** Fails for good, so that the event, delivered again after the workers are upgraded, starts afresh. */
-function refuseUnknownSchema(schema: number): void {
-  if (schema !== 1) {
-    throw ApplicationFailure.nonRetryable(
-      `command schema ${schema} is not known to this worker; upgrade the worker`,
-    );
-  }
 }

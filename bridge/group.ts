@@ -1,0 +1,174 @@
+/**
+ * Grouped starts. Up to a rate, every command gets a workflow of its own, to be seen one by one in the Web UI;
+ * above it, commands are collected into groups, one workflow each, because what Temporal charges, in time and in
+ * money, is workflows. The ledger keeps both ways equal: any mix of them gives the same stock.
+ */
+import type { WorkflowClient } from '@temporalio/client';
+import { groupWorkflowId, workflowIdOf } from '../commands';
+import type { Command, EnsureCatalogueBatch, MoveStock, MoveStockBatch } from '../commands';
+import type { Logger } from '../log';
+import { metrics } from '../metrics';
+import { describeGroup } from './describe';
+import { StartUnavailable } from './start';
+import type { Launcher, Starter } from './start';
+import { settlesWithin } from './waiting';
+
+export interface GroupSettings {
+  /** Commands per second that get a workflow of their own. */
+  singleStartsPerSecond: number;
+  /** Most commands in one group. */
+  groupMax: number;
+  /** Longest wait of a command for others to fill its group. */
+  groupLingerMs: number;
+  client: WorkflowClient;
+  log: Logger;
+}
+
+/** Temporal warns from 512 KiB of input and refuses 2 MiB; nothing near either is ever sent. */
+const GROUP_MAX_BYTES = 450_000;
+
+/**
+ * Groups started and not yet finished. One is in its transaction, one is on the way to it, and one is being
+ * started; more would only move the backlog from Kafka, where it is cheap, into Temporal.
+ */
+const GROUPS_IN_FLIGHT = 3;
+
+/** A group that has not finished after this no longer holds the next one back: its worker is away, say. */
+const GROUP_WAIT_MS = 5 * 60_000;
+
+interface Member {
+  command: Command;
+  bytes: number;
+  signal: AbortSignal | undefined;
+  resolve: (result: 'started' | 'duplicate') => void;
+  reject: (error: unknown) => void;
+}
+
+/** @param single starts what is below the rate */
+export function createGroupingStarter(single: Starter, launch: Launcher, settings: GroupSettings): Starter {
+  const rate = new Rate(settings.singleStartsPerSecond);
+  const inFlight = new Slots(GROUPS_IN_FLIGHT);
+  const stock = new Group('moveStockBatch', launch, inFlight, settings);
+  const catalogue = new Group('ensureCatalogueBatch', launch, inFlight, settings);
+  return {
+    start: (command, signal) => {
+      if (rate.isBelow()) return single.start(command, signal);
+      return (command.type === 'moveStock' ? stock : catalogue).add(command, signal);
+    },
+  };
+}
+
+/**
+ * Whether commands come slower than the rate. Every command counts, grouped ones too: a steady overload is grouped
+ * altogether instead of paying for a few workflows beside its groups, and single starts return within two seconds
+ * after the load has fallen.
+ */
+class Rate {
+  private allowance: number;
+  private at = performance.now();
+
+  constructor(private readonly perSecond: number) {
+    this.allowance = perSecond;
+  }
+
+  isBelow(): boolean {
+    const now = performance.now();
+    this.allowance = Math.min(this.allowance + ((now - this.at) / 1_000) * this.perSecond, this.perSecond);
+    this.at = now;
+    this.allowance = Math.max(this.allowance - 1, -this.perSecond);
+    return this.allowance >= 0;
+  }
+}
+
+/** Collects commands of one kind and starts a workflow for them. */
+class Group {
+  private members: Member[] = [];
+  private bytes = 0;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly type: 'moveStockBatch' | 'ensureCatalogueBatch',
+    private readonly launch: Launcher,
+    private readonly inFlight: Slots,
+    private readonly settings: GroupSettings,
+  ) {}
+
+  add(command: Command, signal: AbortSignal | undefined): Promise<'started' | 'duplicate'> {
+    const bytes = Buffer.byteLength(JSON.stringify(command.input)) + 1;
+    if (this.bytes + bytes > GROUP_MAX_BYTES) this.flush();
+    return new Promise((resolve, reject) => {
+      this.members.push({ command, bytes, signal, resolve, reject });
+      this.bytes += bytes;
+      if (this.members.length >= this.settings.groupMax) this.flush();
+      else this.timer ??= setTimeout(() => this.flush(), this.settings.groupLingerMs);
+    });
+  }
+
+  private flush(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    const { members } = this;
+    this.members = [];
+    this.bytes = 0;
+    if (members.length > 0) void this.start(members);
+  }
+
+  /** Never rejects: the answer goes to each member, who tries again as it would alone. */
+  private async start(all: Member[]): Promise<void> {
+    const release = await this.inFlight.take();
+    const members = all.filter((member) => !member.signal?.aborted);
+    for (const member of all) {
+      if (member.signal?.aborted) {
+        member.reject(new StartUnavailable('temporal-unavailable', 'not sent: the batch is stopping'));
+      }
+    }
+    if (members.length === 0) return release();
+    const commands = members.map(({ command }) => command);
+    const workflowId = groupWorkflowId(commands.map(workflowIdOf));
+    try {
+      const input = this.inputOf(commands);
+      const result = await this.launch({
+        type: this.type,
+        workflowId,
+        input,
+        description: describeGroup(commands),
+      });
+      metrics.groupCommands.observe(members.length);
+      for (const member of members) member.resolve(result);
+      void this.finished(workflowId).finally(release);
+    } catch (error) {
+      release();
+      for (const member of members) member.reject(error);
+    }
+  }
+
+  private inputOf(commands: Command[]): MoveStockBatch | EnsureCatalogueBatch {
+    return this.type === 'moveStockBatch'
+      ? { schema: 1, commands: commands.map(({ input }) => input as MoveStock) }
+      : { schema: 1, commands: commands as EnsureCatalogueBatch['commands'] };
+  }
+
+  /** Never rejects. The workflow is durable already; waiting for it only keeps Temporal's backlog small. */
+  private async finished(workflowId: string): Promise<void> {
+    const { client, log } = this.settings;
+    const result = client.result(workflowId).catch((err: unknown) => log.warn({ workflowId, err }, 'group'));
+    await settlesWithin(result, GROUP_WAIT_MS);
+  }
+}
+
+/** A bounded number of holders; whoever waits longest is next. */
+class Slots {
+  private readonly waiting: (() => void)[] = [];
+
+  constructor(private free: number) {}
+
+  async take(): Promise<() => void> {
+    if (this.free > 0) this.free--;
+    else await new Promise<void>((resolve) => this.waiting.push(resolve));
+    return () => {
+      const next = this.waiting.shift();
+      if (next) next();
+      else this.free++;
+    };
+  }
+}
