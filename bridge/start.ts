@@ -88,10 +88,10 @@ export function createLauncher(settings: LauncherSettings): Launcher {
     const { typedSearchAttributes, ...told } = launch.description;
     try {
       await answered(callTimeoutMs, () =>
-        client.start(command.type, {
+        client.start(launch.type, {
           workflowId,
           taskQueue: settings.taskQueue,
-          args: [command.input],
+          args: [launch.input],
           // A failed or terminated workflow may be started again by a redelivery; the ledger knows what it did.
           workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
           workflowIdConflictPolicy: 'FAIL',
