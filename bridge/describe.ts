@@ -3,6 +3,7 @@ import { defineSearchAttributeKey } from '@temporalio/common';
 import type { SearchAttributePair } from '@temporalio/common';
 import { defaultStockId, escapePart, referenceKey, SEARCH_ATTRIBUTES, workflowIdOf } from '../commands';
 import type { Command, Leg, Source } from '../commands';
+import { code, plain } from '../markdown';
 
 /** Temporal refuses a summary above 400 bytes and details above 20,000, counted as JSON text. */
 const SUMMARY_BYTES = 390;
@@ -48,7 +49,10 @@ export function describeCommand(command: Command): Description {
 }
 
 /** A group: where its commands come from, and as many of its references as fit. */
-export function describeGroup(commands: readonly Command[]): Omit<Description, 'typedSearchAttributes'> {
+export function describeGroup(
+  commands: readonly Command[],
+  memberIds: readonly string[],
+): Omit<Description, 'typedSearchAttributes'> {
   const spans = new Map<string, { from: bigint; to: bigint; count: number }>();
   for (const { input } of commands) {
     const name = `${input.source.topic}[${input.source.partition}]`;
@@ -62,7 +66,8 @@ export function describeGroup(commands: readonly Command[]): Omit<Description, '
     }
   }
   const places = [...spans].map(([name, { from, to, count }]) => `${plain(name)} ${from}..${to} (${count})`);
-  const references = commands.map((command) => code(workflowIdOf(command).replace(/\/[0-9a-f]{32}$/, '')));
+  // The IDs without their digests; far more than fit are not even formatted.
+  const references = memberIds.slice(0, 1_000).map((id) => code(id.replace(/\/[0-9a-f]{32}$/, '')));
   return {
     staticSummary: fit([`${commands.length} commands from ${places.join(', ')}`], SUMMARY_BYTES),
     staticDetails: fit([...places.map((place) => `- ${place}`), '', references.join(', ')], DETAILS_BYTES),
@@ -147,31 +152,6 @@ function signed({ delta }: Leg): string {
 
 function place({ partition, offset }: Source): string {
   return `partition ${partition}, offset ${offset}`;
-}
-
-/**
- * Text of an event as plain text in Markdown: one line, nothing invisible, nothing that formats or links. An
- * underscore inside a word (`SALE_ORDER`) formats nothing and stays readable where Markdown is not rendered.
- */
-function plain(text: string): string {
-  return oneLine(text).replace(
-    /[\\`*{}[\]<>~|&$!#]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|(?<=\w):(?=\/\/)|(?<=www)\./gi,
-    '\\$&',
-  );
-}
-
-/** Text of an event as a code span: fenced by more backticks than it holds in a row. */
-function code(text: string): string {
-  const line = oneLine(text);
-  const runs = line.match(/`+/g) ?? [];
-  const fence = '`'.repeat(Math.max(0, ...runs.map((run) => run.length)) + 1);
-  const pad = line.startsWith('`') || line.endsWith('`') || line.trim() === '' ? ' ' : '';
-  return `${fence}${pad}${line}${pad}${fence}`;
-}
-
-/** Control, formatting (such as text direction) and unpaired characters become visible replacement characters. */
-function oneLine(text: string): string {
-  return text.replace(/[\p{C}\u2028\u2029]/gu, '\ufffd');
 }
 
 /** Lines joined, cut at the end to the bytes that Temporal accepts, never inside a character. */

@@ -80,11 +80,11 @@ class Rate {
   }
 }
 
-/** Collects commands of one kind and starts a workflow for them. */
+/** Collects commands of one kind and starts a workflow for as many as there are when its turn comes. */
 class Group {
-  private members: Member[] = [];
-  private bytes = 0;
+  private readonly members: Member[] = [];
   private timer: NodeJS.Timeout | undefined;
+  private flushing = false;
 
   constructor(
     private readonly type: 'moveStockBatch' | 'ensureCatalogueBatch',
@@ -94,44 +94,65 @@ class Group {
   ) {}
 
   add(command: Command, signal: AbortSignal | undefined): Promise<'started' | 'duplicate'> {
-    const bytes = Buffer.byteLength(JSON.stringify(command.input)) + 1;
-    if (this.bytes + bytes > GROUP_MAX_BYTES) this.flush();
     return new Promise((resolve, reject) => {
+      const bytes = Buffer.byteLength(JSON.stringify(command.input)) + 1;
       this.members.push({ command, bytes, signal, resolve, reject });
-      this.bytes += bytes;
-      if (this.members.length >= this.settings.groupMax) this.flush();
-      else this.timer ??= setTimeout(() => this.flush(), this.settings.groupLingerMs);
+      if (this.members.length >= this.settings.groupMax) void this.flush();
+      else this.timer ??= setTimeout(() => void this.flush(), this.settings.groupLingerMs);
     });
   }
 
-  private flush(): void {
+  /** Who is in a group is decided when its turn has come: the longer that takes, the larger it is. Never rejects. */
+  private async flush(): Promise<void> {
     clearTimeout(this.timer);
     this.timer = undefined;
-    const { members } = this;
-    this.members = [];
-    this.bytes = 0;
-    if (members.length > 0) void this.start(members);
+    if (this.flushing) return;
+    this.flushing = true;
+    do {
+      const release = await this.inFlight.take();
+      const members = this.cut();
+      if (members.length > 0) void this.start(members, release);
+      else release();
+    } while (this.members.length >= this.settings.groupMax);
+    this.flushing = false;
+    if (this.members.length > 0)
+      this.timer ??= setTimeout(() => void this.flush(), this.settings.groupLingerMs);
+  }
+
+  /** Takes the members of the next group; those that nobody waits for any more are sent back. */
+  private cut(): Member[] {
+    const group: Member[] = [];
+    let bytes = 0;
+    let taken = 0;
+    for (const member of this.members) {
+      if (
+        group.length === this.settings.groupMax ||
+        (group.length > 0 && bytes + member.bytes > GROUP_MAX_BYTES)
+      )
+        break;
+      taken++;
+      if (member.signal?.aborted) {
+        member.reject(new StartUnavailable('temporal-unavailable', 'not sent: the batch is stopping'));
+      } else {
+        group.push(member);
+        bytes += member.bytes;
+      }
+    }
+    this.members.splice(0, taken);
+    return group;
   }
 
   /** Never rejects: the answer goes to each member, who tries again as it would alone. */
-  private async start(all: Member[]): Promise<void> {
-    const release = await this.inFlight.take();
-    const members = all.filter((member) => !member.signal?.aborted);
-    for (const member of all) {
-      if (member.signal?.aborted) {
-        member.reject(new StartUnavailable('temporal-unavailable', 'not sent: the batch is stopping'));
-      }
-    }
-    if (members.length === 0) return release();
+  private async start(members: Member[], release: () => void): Promise<void> {
     const commands = members.map(({ command }) => command);
-    const workflowId = groupWorkflowId(commands.map(workflowIdOf));
+    const memberIds = commands.map(workflowIdOf);
+    const workflowId = groupWorkflowId(memberIds);
     try {
-      const input = this.inputOf(commands);
       const result = await this.launch({
         type: this.type,
         workflowId,
-        input,
-        description: describeGroup(commands),
+        input: this.inputOf(commands),
+        description: describeGroup(commands, memberIds),
       });
       metrics.groupCommands.observe(members.length);
       for (const member of members) member.resolve(result);
@@ -151,7 +172,9 @@ class Group {
   /** Never rejects. The workflow is durable already; waiting for it only keeps Temporal's backlog small. */
   private async finished(workflowId: string): Promise<void> {
     const { client, log } = this.settings;
-    const result = client.result(workflowId).catch((err: unknown) => log.warn({ workflowId, err }, 'group'));
+    const result = client
+      .result(workflowId)
+      .catch((err: unknown) => log.warn({ workflowId, err }, 'a group failed'));
     await settlesWithin(result, GROUP_WAIT_MS);
   }
 }
