@@ -3,6 +3,7 @@
  * The program `inventory`: one verb per process. Exit codes: 0 fine, 1 a check found something, 2 could not run.
  */
 import { Command } from 'commander';
+import { registerAudit } from './cli/audit';
 import { EXIT } from './cli/context';
 import { registerService } from './cli/service';
 import { registerSetup } from './cli/setup';
@@ -14,6 +15,7 @@ const program = new Command('inventory')
 
 registerService(program);
 registerSetup(program);
+registerAudit(program);
 
 program.parseAsync().catch((error: unknown) => {
   // commander has said it already, and asking for help is no fault.

@@ -1,0 +1,86 @@
+import { writeFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { audit, type AuditCounts } from '../activities/audit';
+import { openCheckpoint } from '../activities/auditCheckpoint';
+import { repairId, type Finding, type Repair } from '../activities/auditFinding';
+import { EXIT, print, printJson, settings, visible, withDatabase } from './context';
+import { count, paint, Progress } from './progress';
+
+interface Options {
+  json?: boolean;
+  plan?: string;
+  since?: string;
+}
+
+/** A file of `audit --plan`, which `adjust --plan` posts. */
+export interface Plan {
+  inventoryPlan: 1;
+  items: (Repair & { id: string; reason: string })[];
+}
+
+/** Findings that `--json` lists and a plan takes up; more are counted. */
+const MAX_KEPT = 100_000;
+
+/** `inventory audit`: proves that topic, ledger and stock agree, or names what does not. */
+export function registerAudit(program: Command): void {
+  program
+    .command('audit')
+    .description(
+      'prove from the ledger that every stock is explained; reads only, while events flow\n' +
+        'exit code 0: all is explained, 1: something was found, 2: could not run',
+    )
+    .option('--since <file>', 'check only what changed since the audit that left this file; renews it')
+    .option('--plan <file>', 'write the repair entries that `inventory adjust --plan` can post')
+    .option('--json', 'print counts and findings as JSON')
+    .action(run);
+}
+
+async function run(options: Options): Promise<void> {
+  const config = settings();
+  const findings: Finding[] = [];
+  const progress = new Progress('audit');
+  const counts = await withDatabase(config, async (database) => {
+    const entries = await database.tracking.estimatedDocumentCount();
+    const checkpoint = options.since === undefined ? undefined : await openCheckpoint(options.since);
+    return audit(database, {
+      ...(checkpoint ? { checkpoint } : {}),
+      onProgress: (so) => progress.show(so.entries, checkpoint?.isFirst === false ? 0 : entries),
+      onFinding: (finding) => {
+        if (findings.length < MAX_KEPT) findings.push(finding);
+        progress.clear();
+        if (!options.json) printFinding(finding);
+      },
+    });
+  });
+  progress.clear();
+  if (options.plan !== undefined) writePlan(options.plan, findings);
+  if (options.json) printJson({ ...counts, list: findings });
+  else printCounts(counts);
+  if (counts.findings > 0) process.exitCode = EXIT.foundSomething;
+}
+
+function printFinding({ check, problem, key, stockId, text, repair }: Finding): void {
+  const stock = stockId === undefined || stockId === key ? '' : ` (stock ${visible(stockId)})`;
+  const remedy = repair ? ', --plan repairs it' : '';
+  print(`${paint(`${check} ${problem}`, 'red')}: ${visible(key)}${stock}: ${visible(text)}${remedy}`);
+}
+
+function printCounts({ stocks, unchanged, entries, transfers, findings }: AuditCounts): void {
+  const since = unchanged > 0 ? ` (${count(unchanged)} unchanged since the checkpoint)` : '';
+  print(`${count(stocks)} stocks${since}, ${count(entries)} entries, ${count(transfers)} transfers checked`);
+  print(
+    findings === 0 ? paint('everything is explained', 'green') : paint(`${count(findings)} findings`, 'red'),
+  );
+}
+
+function writePlan(file: string, findings: readonly Finding[]): void {
+  const items = findings.flatMap(({ key, text, repair }) =>
+    repair ? [{ id: repairId(repair), ...repair, reason: `audit, ${key}: ${text}` }] : [],
+  );
+  const plan: Plan = { inventoryPlan: 1, items };
+  writeFileSync(file, `${JSON.stringify(plan, null, 2)}\n`);
+  const without = findings.length - items.length;
+  process.stderr.write(
+    `${items.length} repairs written to ${file}${without > 0 ? `; ${without} findings need a person` : ''}\n`,
+  );
+}
