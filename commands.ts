@@ -12,6 +12,7 @@
  */
 import { sha256 } from '@noble/hashes/sha2';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils';
+import type { Decided, Hindrance, Parked } from './decisions';
 
 export const REFERENCE_TYPES = [
   'SALE_ORDER',
@@ -82,10 +83,11 @@ export interface EnsureCatalogueBatch {
 }
 
 /**
- * What became of a command. `UNKNOWN_STOCK` is the only one that is not final: the command waits until the
- * catalogue brings its stock.
+ * What became of a command. `UNKNOWN_STOCK` is not final: the command waits until the catalogue brings its stock.
+ * Nor is `PARKED`: a person decides, see `decisions.ts`.
  */
-export type Outcome = 'APPLIED' | 'DUPLICATE' | 'CONFLICT' | 'REFUSED' | 'IGNORED' | 'UNKNOWN_STOCK';
+export type Outcome =
+  'APPLIED' | 'DUPLICATE' | 'CONFLICT' | 'REFUSED' | 'IGNORED' | 'UNKNOWN_STOCK' | 'PARKED';
 
 /** A leg as it stands in the ledger. */
 export interface PostedLeg extends Leg {
@@ -110,11 +112,13 @@ export interface Difference {
 
 /** Answer to a `MoveStock`. */
 export type MoveStockResult =
-  | { outcome: 'APPLIED'; legs: PostedLeg[] }
+  /** `decided` is there when a person's word was needed. */
+  | { outcome: 'APPLIED'; legs: PostedLeg[]; decided?: Decided }
   | { outcome: 'DUPLICATE'; of: Recorded }
-  | { outcome: 'CONFLICT'; differences: Difference[]; of: Recorded }
-  | { outcome: 'REFUSED'; short: { inventoryStockId: string; onHand: string; wanted: string }[] }
-  | { outcome: 'UNKNOWN_STOCK'; missing: string[] };
+  /** Refused for good by a person or the deadline; the answer to every later delivery of the same content. */
+  | { outcome: 'REFUSED'; decided: Decided; of: Recorded }
+  | Parked
+  | Hindrance;
 
 /** Answer to a group: how many commands had each outcome, and which of them go on in a workflow of their own. */
 export interface MoveStockBatchResult {
@@ -171,6 +175,14 @@ export function moveStockWorkflowId(
   command: Pick<MoveStock, 'referenceType' | 'referenceId' | 'legs'>,
 ): string {
   return `${referenceKey(command.referenceType, command.referenceId)}/${legsDigest(command.legs)}`;
+}
+
+/** The workflow that re-opens a refused attempt: `SALE_ORDER/SO-1/<digest of the legs>/<refused attempt>`. */
+export function reopenedWorkflowId(
+  command: Pick<MoveStock, 'referenceType' | 'referenceId' | 'legs'>,
+  refusedAttempt: number,
+): string {
+  return `${moveStockWorkflowId(command)}/${refusedAttempt}`;
 }
 
 /** `MERCHANT/<merchantId>`: ensuring is idempotent by entity, so every change of a merchant has the same ID. */
@@ -241,7 +253,7 @@ export const SEARCH_ATTRIBUTES = {
   referenceType: 'InventoryReferenceType',
   /** KeywordList: the command's stocks, as many as fit. */
   stocks: 'InventoryStocks',
-  /** Keyword: set only when the outcome is not APPLIED. */
+  /** Keyword: set only when the outcome is not APPLIED; `PARKED/<case>` while the command is parked. */
   outcome: 'InventoryOutcome',
 } as const;
 

@@ -2,7 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { loadClientConnectConfig, type ClientConnectConfig } from '@temporalio/envconfig';
 import { z } from 'zod';
+import ms from 'ms';
 import { REFERENCE_TYPES, type ReferenceType } from './commands';
+import { DEFAULT_PARK_DEADLINE_MS, DEFAULT_UNKNOWN_STOCK_WAIT_MS } from './decisions';
 
 /** A setting that cannot be used. The message names the variable, its value and what is accepted. */
 export class ConfigError extends Error {
@@ -19,6 +21,13 @@ const list = text.transform((value) =>
     .map((item) => item.trim())
     .filter((item) => item !== ''),
 );
+/** A time such as `90s`, `24h` or `30d`, in milliseconds. */
+const duration = (least: ms.StringValue, most: ms.StringValue) =>
+  z
+    .string()
+    .regex(/^\d+(\.\d+)?(ms|s|m|h|d)$/, 'must be a time such as 90s, 24h or 30d')
+    .transform((value) => ms(value as ms.StringValue))
+    .pipe(z.number().min(ms(least), `must be at least ${least}`).max(ms(most), `must be at most ${most}`));
 const startFrom = z
   .string()
   .refine((value) => ['earliest', 'latest'].includes(value) || !Number.isNaN(parseTime(value)), {
@@ -70,6 +79,8 @@ const variables = z.object({
     .pipe(z.array(z.enum(REFERENCE_TYPES)))
     .default([])
     .transform((types): ReadonlySet<ReferenceType> => new Set(types)),
+  UNKNOWN_STOCK_WAIT: duration('1s', '365d').default(DEFAULT_UNKNOWN_STOCK_WAIT_MS),
+  PARK_DEADLINE: duration('1s', '3650d').default(DEFAULT_PARK_DEADLINE_MS),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });
 
@@ -79,6 +90,7 @@ export interface Config extends Variables {
   temporal: ClientConnectConfig & { namespace: string };
 }
 
+const DURATIONS = new Set(['UNKNOWN_STOCK_WAIT', 'PARK_DEADLINE']);
 const SECRETS = new Set(['KAFKA_SASL_PASSWORD', 'KAFKA_SSL_KEY_FILE', 'TEMPORAL_API_KEY']);
 
 /**
@@ -162,6 +174,7 @@ function show(name: string, value: unknown): string {
   if (value === undefined) return '';
   if (SECRETS.has(name)) return '********';
   if (name.endsWith('_FILE')) return '(read)';
+  if (DURATIONS.has(name)) return ms(value as number);
   if (value instanceof Set) return [...value].join(',');
   if (Array.isArray(value)) return value.join(',');
   // user:password@ in a URL

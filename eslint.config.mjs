@@ -5,11 +5,11 @@ const pureImports = {
   patterns: [
     {
       regex: '^(?!\\.\\.?/|@temporalio/(workflow|common)$|@noble/hashes/|big\\.js$).*',
-      message: 'Workflow code may import only @temporalio/workflow, @temporalio/common and commands.ts.',
+      message: 'Workflow code may import only @temporalio/workflow, @temporalio/common and the pure files.',
     },
     {
-      regex: '^\\.\\./(?!commands$|activities$|activities/)',
-      message: 'Workflow code imports only commands.ts and the types of activities.',
+      regex: '^\\.\\./(?!commands$|decisions$|markdown$|activities$|activities/)',
+      message: 'Workflow code imports only commands.ts, decisions.ts, markdown.ts and the types of activities.',
     },
     { regex: '^\\.\\./activities', allowTypeImports: true, message: 'Import only types from activities.' },
   ],
@@ -29,7 +29,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['workflows/**/*.ts', 'commands.ts'],
+    files: ['workflows/**/*.ts', 'commands.ts', 'decisions.ts', 'markdown.ts'],
     rules: { '@typescript-eslint/no-restricted-imports': ['error', pureImports] },
   },
   {

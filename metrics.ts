@@ -100,6 +100,18 @@ export const metrics = {
     labelNames: ['reference_type'],
     registers,
   }),
+  parked: new Counter({
+    name: 'inventory_worker_parked_total',
+    help: 'Commands parked for a person, by reference type and case: CONFLICT, REFUSED, UNKNOWN_STOCK',
+    labelNames: ['reference_type', 'case'],
+    registers,
+  }),
+  decided: new Counter({
+    name: 'inventory_worker_decided_total',
+    help: "Decisions recorded in the ledger, the deadline's (a discard) among them, by reference type and decision",
+    labelNames: ['reference_type', 'decision'],
+    registers,
+  }),
   transactions: new Counter({
     name: 'inventory_worker_transactions_total',
     help: 'MongoDB transactions by result: committed, conflict, unknown-commit, failed',

@@ -30,7 +30,7 @@ export async function run(config: Config, parts: Parts, log: Logger, stop: Abort
   try {
     if (parts.worker) {
       database = await connectDatabase(config.MONGO_URL);
-      const worker = await createWorker(config, temporal, database);
+      const worker = await createWorker(config, temporal, database, log);
       working = { worker, done: worker.run() };
       working.done.catch(() => undefined);
       log.info({ taskQueue: config.TEMPORAL_TASK_QUEUE, namespace: temporal.namespace }, 'worker takes work');

@@ -7,13 +7,19 @@ import { checkDatabase } from './activities/setup';
 import { BUNDLE_FILE, buildWorkflowBundle } from './bundle';
 import { TIME_LIMITS_MS } from './commands';
 import type { Config } from './config';
+import type { Logger } from './log';
 import { checkTemporal, type Temporal } from './temporal';
 
 /**
  * Makes a worker that is ready to run: `worker.run()` takes work until `worker.shutdown()`.
  * @throws DatabaseCheckError | TemporalCheckError | Error before any work is taken, when what it needs is missing
  */
-export async function createWorker(config: Config, temporal: Temporal, database: Database): Promise<Worker> {
+export async function createWorker(
+  config: Config,
+  temporal: Temporal,
+  database: Database,
+  log: Logger,
+): Promise<Worker> {
   checkTimeLimits();
   await checkDatabase(database);
   await checkTemporal(temporal);
@@ -22,7 +28,15 @@ export async function createWorker(config: Config, temporal: Temporal, database:
     namespace: temporal.namespace,
     taskQueue: config.TEMPORAL_TASK_QUEUE,
     workflowBundle: { code: await loadBundle() },
-    activities: createActivities(database, { belowZeroRefuse: config.BELOW_ZERO_REFUSE }),
+    activities: createActivities(
+      database,
+      {
+        belowZeroRefuse: config.BELOW_ZERO_REFUSE,
+        unknownStockWaitMs: config.UNKNOWN_STOCK_WAIT,
+        parkDeadlineMs: config.PARK_DEADLINE,
+      },
+      log,
+    ),
     // After this an activity is cancelled; it is longer than any transaction, so that none is cut in two by a deploy.
     shutdownGraceTime: TIME_LIMITS_MS.shutdownGrace,
     shutdownForceTime: TIME_LIMITS_MS.shutdownGrace + TIME_LIMITS_MS.activityStartToClose,

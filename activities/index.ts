@@ -9,21 +9,29 @@ import type {
   MoveStockBatchResult,
   MoveStockResult,
 } from '../commands';
+import type { Reopening, Resolution } from '../decisions';
+import type { Logger } from '../log';
+import { announce } from './announce';
 import { adjustStock } from './adjustStock';
 import { adjustStockBatch } from './adjustStockBatch';
 import { checkTracking } from './checkTracking';
 import { ensureCatalogueBatch } from './ensureCatalogueBatch';
 import { ensureDefaultLocation } from './ensureDefaultLocation';
 import { ensureInventoryItem } from './ensureInventoryItem';
+import { decide } from './decide';
+import { park } from './park';
 import type { Policy, Posting } from './judge';
 import type { Database } from './models';
 import { createPost } from './post';
 
 export type Activities = ReturnType<typeof createActivities>;
 
-/** @param policy what the deployment's settings say about stock below zero */
-export function createActivities(database: Database, policy: Policy) {
-  const post = createPost(database, policy);
+/**
+ * @param policy what the deployment's settings say about stock below zero, and how long to wait for what
+ * @param log gets a line for each command that is parked or decided
+ */
+export function createActivities(database: Database, policy: Policy, log: Logger) {
+  const post = createPost(database, policy, (entries) => announce(entries, log));
   return {
     checkTracking: (command: MoveStock): Promise<MoveStockResult | null> =>
       checkTracking(database, ...postings([command])),
@@ -31,6 +39,10 @@ export function createActivities(database: Database, policy: Policy) {
       adjustStock(post, ...postings([command]), cancellationSignal()),
     adjustStockBatch: (commands: MoveStock[]): Promise<MoveStockBatchResult> =>
       adjustStockBatch(post, postings(commands), cancellationSignal()),
+    park: (command: MoveStock, reopening?: Reopening): Promise<MoveStockResult> =>
+      park(post, ...postings([command]), reopening, cancellationSignal()),
+    decide: (command: MoveStock, resolution: Resolution): Promise<MoveStockResult> =>
+      decide(post, ...postings([command]), resolution, cancellationSignal()),
     ensureDefaultLocation: (command: EnsureDefaultLocation): Promise<EnsureResult> =>
       ensureDefaultLocation(database, command),
     ensureInventoryItem: (command: EnsureInventoryItem): Promise<EnsureResult> =>

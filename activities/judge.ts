@@ -1,27 +1,40 @@
 /**
  * The rules of the ledger, once, without input or output: what each command of a list means for the entries and
- * stocks that were read. `post.ts` reads before and writes after, in one transaction.
+ * stocks that were read. `post.ts` reads before and writes after, in one transaction; `attempts.ts` says what the
+ * entries of a reference mean, `books.ts` keeps count.
  */
-import Big from 'big.js';
+import type Big from 'big.js';
+import type { Leg, MoveStock, MoveStockResult, ReferenceType } from '../commands';
 import {
-  referenceKey,
-  trackingId,
-  type Difference,
-  type Leg,
-  type MoveStock,
-  type MoveStockResult,
-  type PostedLeg,
-  type ReferenceType,
-} from '../commands';
-import { fromDecimal128, readOnHand, toDecimal128 } from './decimals';
-import { Long, type InventoryStock, type TrackingEntry } from './models';
+  DEFAULT_PARK_DEADLINE_MS,
+  DEFAULT_UNKNOWN_STOCK_WAIT_MS,
+  isHindered,
+  type Decided,
+  type Hindrance,
+  type Parked,
+  type Reopening,
+} from '../decisions';
+import { asks, conflict, postedLeg, readAttempts, recordedBy, recordedResult } from './attempts';
+import { Books, BrokenStockError } from './books';
+import type { InventoryStock, TrackingEntry } from './models';
+
+export { BrokenStockError, recordedResult };
 
 /** A command and the workflow run that asks for it. */
 export interface Posting {
   command: MoveStock;
   workflowId: string;
   runId: string;
+  /** Left out: apply the command if nothing stands against it, write nothing otherwise. */
+  ask?: Ask;
 }
+
+/** What a workflow asks for a command that could not be applied as it is. */
+export type Ask =
+  /** Take its keys without effect on stock, so that it waits for a decision; a refusal re-opened is passed over. */
+  | { kind: 'park'; reopening?: Reopening }
+  /** Carry out a decision on what this workflow parked. `asOf` is the attempt that a correction was based on. */
+  | { kind: 'decide'; decided: Decided; asOf?: number };
 
 /** What the ledger and the stocks held when the transaction read them. */
 export interface Snapshot {
@@ -34,6 +47,10 @@ export interface Snapshot {
 export interface Policy {
   /** Reference types whose commands are refused rather than take a stock below zero. */
   belowZeroRefuse: ReadonlySet<ReferenceType>;
+  /** How long a command waits for its stock before it is parked; 24 hours. */
+  unknownStockWaitMs?: number;
+  /** How long a parked command waits for a decision before it is refused; 30 days. */
+  parkDeadlineMs?: number;
 }
 
 export interface Judgement {
@@ -43,18 +60,6 @@ export interface Judgement {
   entries: TrackingEntry[];
   /** Summed change and new sequence of each stock touched. */
   stocks: Map<string, { inc: Big; sequence: number }>;
-}
-
-/** A stock whose document breaks the ledger's rules: no retry helps until a person mends it. */
-export class BrokenStockError extends Error {
-  override readonly name = 'BrokenStockError';
-  constructor(stockId: string, cause: unknown) {
-    super(
-      `stock ${JSON.stringify(stockId)} in inventory_stock: ${cause instanceof Error ? cause.message : String(cause)}; ` +
-        'mend the document, the command is tried again by itself',
-      { cause },
-    );
-  }
 }
 
 /**
@@ -68,195 +73,165 @@ export function judge(
   policy: Policy,
   now: Date,
 ): Judgement {
-  const books = new Books(snapshot);
-  const judgement: Judgement = { results: [], entries: [], stocks: new Map() };
-  for (const posting of postings) {
+  const books = new Books(snapshot, now);
+  const results = postings.map((posting) => {
     const recorded = recordedResult(posting, books.entriesOf(posting.command));
-    judgement.results.push(recorded ?? books.tryApply(posting, policy, now, judgement));
-  }
-  return judgement;
+    if (!posting.ask) return recorded ?? tryApply(posting, books, policy);
+    return posting.ask.kind === 'park'
+      ? park(posting, posting.ask.reopening, recorded, books, policy)
+      : decide(posting, posting.ask, recorded, books, policy);
+  });
+  return { results, entries: books.written, stocks: books.changes };
 }
 
-/**
- * What the ledger alone says of a command: the answer of an earlier try of this very run, DUPLICATE when the
- * document stands in the ledger as asked, CONFLICT when it stands there otherwise, undefined when it is new.
- */
-export function recordedResult(
-  posting: Posting,
-  recorded: readonly TrackingEntry[],
-): MoveStockResult | undefined {
-  if (recorded.length === 0) return undefined;
+/** Every stock that the judgement of a posting may need. */
+export function stocksOf({ command, ask }: Posting, entries: readonly TrackingEntry[]): string[] {
+  const stocks = command.legs.map((leg) => leg.inventoryStockId);
+  if (ask === undefined) return stocks;
+  // A correction gives back what was taken from stocks that the document has no more.
+  return [
+    ...stocks,
+    ...entries
+      .filter((e) => e.referenceId === command.referenceId && e.referenceType === command.referenceType)
+      .map((entry) => entry.inventoryStockId),
+  ];
+}
+
+/** All legs, or a reason why none. */
+function tryApply(posting: Posting, books: Books, policy: Policy, decided?: Decided): MoveStockResult {
   const { command } = posting;
-  const own = recorded.filter((entry) => isOwn(entry, posting));
-  if (own.length > 0) {
-    const legs = own.map(postedLeg).sort((a, b) => (a.inventoryStockId < b.inventoryStockId ? -1 : 1));
-    return { outcome: 'APPLIED', legs };
-  }
-
-  const attempts = [...new Set(recorded.map((entry) => entry.attempt))].sort((a, b) => a - b);
-  for (const attempt of attempts) {
-    const upTo = recorded.filter((entry) => entry.attempt <= attempt);
-    if (differences(command.legs, totals(upTo)).length === 0) {
-      const first = upTo.find((entry) => entry.attempt === attempt)!;
-      return {
-        outcome: 'DUPLICATE',
-        of: {
-          workflowId: first.workflowId,
-          source: sourceOf(first),
-          recordedAt: first.recordedAt.toISOString(),
-        },
-      };
-    }
-  }
-  const last = recorded[recorded.length - 1]!;
-  return {
-    outcome: 'CONFLICT',
-    differences: differences(command.legs, totals(recorded)),
-    of: { workflowId: last.workflowId, source: sourceOf(last), recordedAt: last.recordedAt.toISOString() },
-  };
-}
-
-/** Entries and stocks as they stand while the list is judged. */
-class Books {
-  private readonly byReference = new Map<string, TrackingEntry[]>();
-  private readonly stocks = new Map<string, { onHand: Big; sequence: number }>();
-
-  constructor(snapshot: Snapshot) {
-    for (const entry of snapshot.entries) this.remember(entry);
-    for (const stock of snapshot.stocks) {
-      try {
-        this.stocks.set(stock._id, { onHand: readOnHand(stock.onHand), sequence: stock.sequence });
-      } catch (error) {
-        throw new BrokenStockError(stock._id, error);
-      }
-    }
-  }
-
-  entriesOf(command: MoveStock): readonly TrackingEntry[] {
-    return this.byReference.get(referenceKey(command.referenceType, command.referenceId)) ?? [];
-  }
-
-  /** All legs, or a reason why none. */
-  tryApply(posting: Posting, policy: Policy, now: Date, judgement: Judgement): MoveStockResult {
-    const { command } = posting;
-    const missing = command.legs.map((leg) => leg.inventoryStockId).filter((id) => !this.stocks.has(id));
-    if (missing.length > 0) return { outcome: 'UNKNOWN_STOCK', missing };
-
-    const short = command.legs
-      .map((leg) => ({ leg, onHand: this.stocks.get(leg.inventoryStockId)!.onHand }))
-      .filter(({ leg, onHand }) => leg.delta.startsWith('-') && onHand.plus(leg.delta).lt(0));
-    if (short.length > 0 && policy.belowZeroRefuse.has(command.referenceType)) {
-      return {
-        outcome: 'REFUSED',
-        short: short.map(({ leg, onHand }) => ({
-          inventoryStockId: leg.inventoryStockId,
-          onHand: onHand.toFixed(),
-          wanted: leg.delta.slice(1),
-        })),
-      };
-    }
-    return { outcome: 'APPLIED', legs: command.legs.map((leg) => this.apply(leg, posting, now, judgement)) };
-  }
-
-  private apply(
-    leg: Leg,
-    { command, workflowId, runId }: Posting,
-    now: Date,
-    judgement: Judgement,
-  ): PostedLeg {
-    const stock = this.stocks.get(leg.inventoryStockId)!;
-    stock.onHand = stock.onHand.plus(leg.delta);
-    stock.sequence += 1;
-    const change = judgement.stocks.get(leg.inventoryStockId);
-    judgement.stocks.set(leg.inventoryStockId, {
-      inc: (change?.inc ?? new Big(0)).plus(leg.delta),
-      sequence: stock.sequence,
-    });
-    const entry: TrackingEntry = {
-      _id: trackingId(command.referenceType, command.referenceId, leg.inventoryStockId),
-      referenceType: command.referenceType,
-      referenceId: command.referenceId,
-      inventoryStockId: leg.inventoryStockId,
-      attempt: 1,
-      delta: toDecimal128(new Big(leg.delta)),
-      onHandAfter: this.balance(leg.inventoryStockId, stock.onHand),
-      sequence: stock.sequence,
-      outcome: 'APPLIED',
-      // Only an entry that takes stock away can be to blame for a balance below zero.
-      belowZero: leg.delta.startsWith('-') && stock.onHand.lt(0),
-      occurredAt: new Date(command.occurredAt),
-      recordedAt: now,
-      source: { ...command.source, offset: Long.fromString(command.source.offset) },
-      workflowId,
-      runId,
-    };
-    judgement.entries.push(entry);
-    this.remember(entry);
-    return postedLeg(entry);
-  }
-
-  private balance(stockId: string, onHand: Big) {
-    try {
-      return toDecimal128(onHand);
-    } catch (error) {
-      throw new BrokenStockError(stockId, error);
-    }
-  }
-
-  private remember(entry: TrackingEntry): void {
-    const key = referenceKey(entry.referenceType, entry.referenceId);
-    const entries = this.byReference.get(key);
-    if (entries) entries.push(entry);
-    else this.byReference.set(key, [entry]);
-  }
-}
-
-/** Written by an earlier try of the same run for the same delivery: its answer was lost on the way. */
-function isOwn(entry: TrackingEntry, { command, workflowId, runId }: Posting): boolean {
+  const evenBelowZero = decided?.decision === 'force';
   return (
-    entry.runId === runId &&
-    entry.workflowId === workflowId &&
-    entry.source.topic === command.source.topic &&
-    entry.source.partition === command.source.partition &&
-    entry.source.offset.toString() === command.source.offset
+    hindrance(command, books, policy, evenBelowZero) ??
+    applied(books.apply(posting, command.legs, decided), decided)
   );
 }
 
-/** Net effect of entries on each stock. */
-function totals(entries: readonly TrackingEntry[]): Map<string, Big> {
-  const sums = new Map<string, Big>();
-  for (const entry of entries) {
-    const sum = sums.get(entry.inventoryStockId) ?? new Big(0);
-    sums.set(entry.inventoryStockId, sum.plus(fromDecimal128(entry.delta)));
+/** What the stocks have against a command. */
+function hindrance(
+  { legs, referenceType }: MoveStock,
+  books: Books,
+  policy: Policy,
+  evenBelowZero = false,
+): Hindrance | undefined {
+  const missing = unknown(legs, books);
+  if (missing.length > 0) {
+    return unknownStock(missing, policy);
   }
-  return sums;
-}
-
-/** Where a document and the ledger differ, by stock; a stock that one side lacks counts as zero there. */
-function differences(legs: readonly Leg[], recorded: ReadonlyMap<string, Big>): Difference[] {
-  const asked = new Map(legs.map((leg) => [leg.inventoryStockId, new Big(leg.delta)]));
-  const zero = new Big(0);
-  return [...new Set([...asked.keys(), ...recorded.keys()])]
-    .sort()
-    .map((id) => ({ id, asked: asked.get(id) ?? zero, recorded: recorded.get(id) ?? zero }))
-    .filter(({ asked, recorded }) => !asked.eq(recorded))
-    .map(({ id, asked, recorded }) => ({
-      inventoryStockId: id,
-      recorded: recorded.toFixed(),
-      asked: asked.toFixed(),
-      difference: asked.minus(recorded).toFixed(),
+  if (evenBelowZero || !policy.belowZeroRefuse.has(referenceType)) return undefined;
+  const short = legs
+    .map((leg) => ({ leg, onHand: books.onHand(leg.inventoryStockId)! }))
+    .filter(({ leg, onHand }) => leg.delta.startsWith('-') && onHand.plus(leg.delta).lt(0))
+    .map(({ leg: { inventoryStockId, delta }, onHand }) => ({
+      inventoryStockId,
+      onHand: onHand.toFixed(),
+      wanted: delta.slice(1),
     }));
+  return short.length > 0 ? { outcome: 'REFUSED', short } : undefined;
 }
 
-function postedLeg(entry: TrackingEntry): PostedLeg {
-  return {
-    inventoryStockId: entry.inventoryStockId,
-    delta: fromDecimal128(entry.delta).toFixed(),
-    onHandAfter: fromDecimal128(entry.onHandAfter).toFixed(),
-    belowZero: entry.belowZero,
+/** Applies the command if by now it can be, parks it otherwise. What is parked already is not applied by itself. */
+function park(
+  posting: Posting,
+  reopening: Reopening | undefined,
+  recorded: MoveStockResult | undefined,
+  books: Books,
+  policy: Policy,
+): MoveStockResult {
+  const { command } = posting;
+  const attempts = readAttempts(books.entriesOf(command));
+  if (isHere(recorded, posting)) {
+    const against =
+      conflict(command, attempts) ?? hindrance(command, books, policy) ?? none(recorded, policy);
+    return here(recorded, against, policy);
+  }
+  // Two who re-open one refusal start the same workflow; and a refusal is re-opened once.
+  const reopens =
+    recorded?.outcome === 'REFUSED' &&
+    reopening?.attempt === attempts.findLast((attempt) => asks(attempt, command.legs))?.number;
+  if (recorded && recorded.outcome !== 'CONFLICT' && !reopens) return recorded;
+
+  const decided: Decided | undefined = reopening && {
+    decision: 'reopen',
+    actor: reopening.actor,
+    reason: reopening.reason,
   };
+  const result = conflict(command, attempts, reopens) ?? tryApply(posting, books, policy, decided);
+  if (!isHindered(result)) return result;
+  const entries = books.note(posting, { parked: result.outcome }, decided);
+  const of = recordedBy({ number: entries[0]!.attempt, outcome: 'PARKED', entries });
+  return here({ outcome: 'PARKED', case: result.outcome, of }, result, policy);
 }
 
-function sourceOf(entry: TrackingEntry) {
-  return { ...entry.source, offset: entry.source.offset.toString() };
+/** Carries out a decision, unless the command is settled already or something else stands in the way by now. */
+function decide(
+  posting: Posting,
+  { decided, asOf }: Extract<Ask, { kind: 'decide' }>,
+  recorded: MoveStockResult | undefined,
+  books: Books,
+  policy: Policy,
+): MoveStockResult {
+  const { command } = posting;
+  if (recorded === undefined || isHindered(recorded))
+    return park(posting, undefined, recorded, books, policy);
+  if (!isHere(recorded, posting)) return recorded;
+
+  const attempts = readAttempts(books.entriesOf(command));
+  const parkedAgain = (against: Hindrance) => here(recorded, against, policy);
+  switch (decided.decision) {
+    case 'discard': {
+      const entries = books.note(posting, 'REFUSED', decided);
+      const of = recordedBy({ number: entries[0]!.attempt, outcome: 'REFUSED', entries });
+      return { outcome: 'REFUSED', decided, of };
+    }
+    case 'correct': {
+      const against = conflict(command, attempts);
+      if (!against) return parkedAgain(hindrance(command, books, policy) ?? none(recorded, policy));
+      // Somebody else's correction came in between: the person decided on other numbers.
+      if (asOf !== undefined && against.asOf !== asOf) return parkedAgain(against);
+      const legs: Leg[] = against.differences.map(({ inventoryStockId, difference }) => ({
+        inventoryStockId,
+        delta: difference,
+      }));
+      const missing = unknown(legs, books);
+      if (missing.length > 0) {
+        return parkedAgain(unknownStock(missing, policy));
+      }
+      return applied(books.apply(posting, legs, decided, against.asOf || undefined), decided);
+    }
+    default: {
+      // A forced document may stand beside versions that only wait or were refused, but never on top of an effect.
+      const against = conflict(command, attempts, decided.decision === 'force');
+      const result = against ?? tryApply(posting, books, policy, decided);
+      return isHindered(result) ? parkedAgain(result) : result;
+    }
+  }
+}
+
+/** Whether the asking workflow is the one in which the command is parked, in this run or an earlier one. */
+function isHere(recorded: MoveStockResult | undefined, { workflowId }: Posting): recorded is Parked {
+  return recorded?.outcome === 'PARKED' && recorded.of.workflowId === workflowId;
+}
+
+function here(parked: Parked, against: Hindrance, policy: Policy): Parked {
+  const deadlineMs = policy.parkDeadlineMs ?? DEFAULT_PARK_DEADLINE_MS;
+  const until = new Date(Date.parse(parked.of.recordedAt) + deadlineMs).toISOString();
+  return { ...parked, here: { against, until } };
+}
+
+/** The case as it was recorded, when nothing stands against the command any more: still only a person applies it. */
+function none(parked: Parked, policy: Policy): Hindrance {
+  return parked.case === 'UNKNOWN_STOCK' ? unknownStock([], policy) : { outcome: 'REFUSED', short: [] };
+}
+
+function unknownStock(missing: string[], { unknownStockWaitMs }: Policy): Hindrance {
+  return { outcome: 'UNKNOWN_STOCK', missing, waitMs: unknownStockWaitMs ?? DEFAULT_UNKNOWN_STOCK_WAIT_MS };
+}
+
+function unknown(legs: readonly Leg[], books: Books): string[] {
+  return legs.map((leg) => leg.inventoryStockId).filter((id) => books.onHand(id) === undefined);
+}
+
+function applied(entries: Parameters<typeof postedLeg>[0][], decided?: Decided): MoveStockResult {
+  return { outcome: 'APPLIED', legs: entries.map(postedLeg), ...(decided ? { decided } : {}) };
 }

@@ -5,6 +5,7 @@
 import os from 'node:os';
 import mongoose, { Schema, type Connection } from 'mongoose';
 import type { ReferenceType, Source } from '../commands';
+import type { Case, Decided } from '../decisions';
 
 export const Decimal128 = mongoose.mongo.Decimal128;
 export type Decimal128 = mongoose.mongo.BSON.Decimal128;
@@ -12,22 +13,21 @@ export const Long = mongoose.mongo.Long;
 export type Long = mongoose.mongo.BSON.Long;
 export type Collection<T extends { _id: string }> = mongoose.mongo.Collection<T>;
 
-/** A row of the ledger. Never updated, never deleted: a correction is a further entry. */
-export interface TrackingEntry {
+/** A row of the ledger. Never updated, never deleted: parking, a decision and a correction are further entries. */
+export type TrackingEntry = EffectEntry | NoteEntry;
+
+interface Entry {
   /** The idempotency key, see `trackingId`: its index is what makes a second posting impossible. */
   _id: string;
   referenceType: ReferenceType;
   referenceId: string;
   inventoryStockId: string;
-  /** 1, and one more for each correction or re-opening of the same reference. */
+  /** Entries of one reference that were written together share a number: 1, 2, 3 and so on. */
   attempt: number;
+  /** Place within the attempt, from 0. Each attempt has a place 0, so no two writers can claim one attempt. */
+  line: number;
   /** Effect on the stock. */
   delta: Decimal128;
-  /** The stock's balance after this entry. */
-  onHandAfter: Decimal128;
-  /** Position in the chain of this stock's entries, from 1, without gaps. */
-  sequence: number;
-  outcome: 'APPLIED';
   /** Applied although it took the stock below zero. */
   belowZero: boolean;
   occurredAt: Date;
@@ -37,6 +37,30 @@ export interface TrackingEntry {
   workflowId: string;
   /** Tells a second try of the same run, whose answer was lost, from a redelivery. */
   runId: string;
+  /** Where a person's word, or the deadline's, is behind the attempt. */
+  decision?: Decided['decision'];
+  actor?: string;
+  reason?: string;
+}
+
+/** Changed its stock. */
+export interface EffectEntry extends Entry {
+  outcome: 'APPLIED';
+  /** The stock's balance after this entry. */
+  onHandAfter: Decimal128;
+  /** Position in the chain of this stock's entries, from 1, without gaps. */
+  sequence: number;
+  /** The attempt whose total it corrects; `delta` is then the difference. */
+  correctionOf?: number;
+}
+
+/** Takes the key and changes nothing: `delta` is 0. The stock need not exist. */
+export interface NoteEntry extends Entry {
+  outcome: 'PARKED' | 'REFUSED';
+  /** What the document asks of this stock. */
+  asked: Decimal128;
+  /** PARKED: why. */
+  case?: Case;
 }
 
 /** `onHand` may be any BSON number, and `sequence` may be missing, in a document brought in from elsewhere. */
@@ -76,10 +100,17 @@ const trackingSchema = new Schema(
     referenceId: text,
     inventoryStockId: text,
     attempt: { type: Number, required: true },
+    line: { type: Number, required: true },
     delta: decimal,
-    onHandAfter: decimal,
-    sequence: { type: Number, required: true },
+    asked: Schema.Types.Decimal128,
+    onHandAfter: Schema.Types.Decimal128,
+    sequence: Number,
     outcome: text,
+    case: String,
+    correctionOf: Number,
+    decision: String,
+    actor: String,
+    reason: String,
     belowZero: { type: Boolean, required: true },
     occurredAt: { type: Date, required: true },
     recordedAt: { type: Date, required: true },
@@ -89,10 +120,20 @@ const trackingSchema = new Schema(
   },
   { ...options, collection: 'inventory_tracking' },
 );
+/** Only entries that changed a stock have a place in its chain; a query on the chain must say so to use its index. */
+export const IN_CHAIN = { sequence: { $exists: true } } as const;
 // The chain of a stock: `trace` walks it, and unique keeps two entries from claiming one place in it.
-trackingSchema.index({ inventoryStockId: 1, sequence: 1 }, { name: 'stock_chain', unique: true });
-// All entries of a document, whatever its stocks: how an edited document is told from a new one.
-trackingSchema.index({ referenceId: 1 }, { name: 'reference' });
+trackingSchema.index(
+  { inventoryStockId: 1, sequence: 1 },
+  { name: 'stock_chain', unique: true, partialFilterExpression: IN_CHAIN },
+);
+// All entries of a document, whatever its stocks: how an edited document is told from a new one. Unique, because
+// two versions of a document without a stock in common would otherwise not notice each other when they are posted
+// at the same moment: a snapshot does not show what is being inserted beside it.
+trackingSchema.index(
+  { referenceId: 1, referenceType: 1, attempt: 1, line: 1 },
+  { name: 'reference_attempt', unique: true },
+);
 
 const stockSchema = new Schema(
   { _id: text, onHand: decimal, sequence: Number, itemId: String, locationId: String },

@@ -7,8 +7,8 @@ import type { MoveStockResult } from '../commands';
 import { TIME_LIMITS_MS } from '../commands';
 import { metrics } from '../metrics';
 import { toDecimal128 } from './decimals';
-import { judge, type Judgement, type Policy, type Posting } from './judge';
-import type { Database, InventoryStock, TrackingEntry } from './models';
+import { judge, stocksOf, type Judgement, type Policy, type Posting } from './judge';
+import { IN_CHAIN, type Database, type EffectEntry, type InventoryStock, type TrackingEntry } from './models';
 import { inTransaction, TransactionUnavailableError, type Session } from './transaction';
 
 /** What became of one posting: its result, or what is broken about its stock. */
@@ -36,8 +36,15 @@ export class BrokenLedgerError extends Error {
   override readonly name = 'BrokenLedgerError';
 }
 
-/** Makes the posting function of one process. */
-export function createPost(database: Database, policy: Policy): Post {
+/**
+ * Makes the posting function of one process.
+ * @param onWritten is told of the entries of each transaction once they are durable
+ */
+export function createPost(
+  database: Database,
+  policy: Policy,
+  onWritten: (entries: readonly TrackingEntry[]) => void = () => undefined,
+): Post {
   const queue: Job[] = [];
   let running = false;
 
@@ -45,7 +52,7 @@ export function createPost(database: Database, policy: Policy): Post {
     running = true;
     while (queue.length > 0) {
       const jobs = takeJobs(queue);
-      await postJobs(jobs, (postings) => postTogether(database, policy, postings));
+      await postJobs(jobs, (postings) => postTogether(database, policy, onWritten, postings));
     }
     running = false;
   }
@@ -114,6 +121,7 @@ async function postHalving(
 async function postTogether(
   database: Database,
   policy: Policy,
+  onWritten: (entries: readonly TrackingEntry[]) => void,
   postings: readonly Posting[],
 ): Promise<MoveStockResult[]> {
   const endTimer = metrics.transactionSeconds.startTimer();
@@ -129,6 +137,7 @@ async function postTogether(
       throw error;
     });
     count(postings, judgement);
+    onWritten(judgement.entries);
     return judgement.results;
   } catch (error) {
     if (!isDuplicateKey(error)) throw error;
@@ -150,10 +159,8 @@ async function postInSession(
   session: Session,
 ): Promise<Judgement> {
   const references = [...new Set(postings.map(({ command }) => command.referenceId))];
-  const stockIds = [
-    ...new Set(postings.flatMap(({ command }) => command.legs.map((leg) => leg.inventoryStockId))),
-  ];
   const entries = await database.tracking.find({ referenceId: { $in: references } }, { session }).toArray();
+  const stockIds = [...new Set(postings.flatMap((posting) => stocksOf(posting, entries)))];
   const stocks = await readStocks(database, stockIds, session);
   const judgement = judge(postings, { entries, stocks }, policy, new Date());
   if (judgement.entries.length === 0) return judgement;
@@ -161,15 +168,24 @@ async function postInSession(
   const inserted = await database.tracking.insertMany(judgement.entries, { session, ordered: true });
   // Stock-ID order in every process, so that two transactions meet at the first stock they share, not crosswise.
   const updates = [...judgement.stocks].sort(([a], [b]) => (a < b ? -1 : 1));
-  const updated = await database.stocks.bulkWrite(
-    updates.map(([_id, { inc, sequence }]) => ({
-      updateOne: { filter: { _id }, update: { $inc: { onHand: toDecimal128(inc) }, $set: { sequence } } },
-    })),
-    { session, ordered: true },
-  );
-  if (inserted.insertedCount !== judgement.entries.length || updated.matchedCount !== updates.length) {
+  // Entries that only take their keys touch no stock, and the driver refuses an empty list.
+  const matched =
+    updates.length === 0
+      ? 0
+      : (
+          await database.stocks.bulkWrite(
+            updates.map(([_id, { inc, sequence }]) => ({
+              updateOne: {
+                filter: { _id },
+                update: { $inc: { onHand: toDecimal128(inc) }, $set: { sequence } },
+              },
+            })),
+            { session, ordered: true },
+          )
+        ).matchedCount;
+  if (inserted.insertedCount !== judgement.entries.length || matched !== updates.length) {
     throw new Error(
-      `wrote ${inserted.insertedCount} of ${judgement.entries.length} entries and ${updated.matchedCount} of ${updates.length} stocks`,
+      `wrote ${inserted.insertedCount} of ${judgement.entries.length} entries and ${matched} of ${updates.length} stocks`,
     );
   }
   return judgement;
@@ -201,11 +217,11 @@ async function readStocks(
 }
 
 async function lastSequence(database: Database, stockId: string, session: Session): Promise<number> {
-  const last: Pick<TrackingEntry, 'sequence'> | null = await database.tracking.findOne(
-    { inventoryStockId: stockId },
+  const last = await database.tracking.findOne(
+    { inventoryStockId: stockId, ...IN_CHAIN },
     { session, sort: { sequence: -1 }, projection: { sequence: 1 } },
   );
-  return last?.sequence ?? 0;
+  return (last as Pick<EffectEntry, 'sequence'> | null)?.sequence ?? 0;
 }
 
 function isDuplicateKey(error: unknown): boolean {

@@ -39,7 +39,7 @@ export async function checkDatabase(database: Database): Promise<string> {
       const same =
         JSON.stringify(index.key) === JSON.stringify(keys) &&
         Boolean(index.unique) === Boolean(wanted['unique']) &&
-        !index.partialFilterExpression;
+        JSON.stringify(index.partialFilterExpression) === JSON.stringify(wanted['partialFilterExpression']);
       if (!same)
         throw new DatabaseCheckError(`${label} is built otherwise: drop it, then run \`inventory setup\``);
     }

@@ -3,7 +3,7 @@ import type { WorkflowExecutionDescription } from '@temporalio/client';
 import type { Kafka } from 'kafkajs';
 import Big from 'big.js';
 import { fromDecimal128, readOnHand } from '../activities/decimals';
-import { connectDatabase, type Database } from '../activities/models';
+import { connectDatabase, IN_CHAIN, type Database, type EffectEntry } from '../activities/models';
 import { openAdmin } from '../bridge/kafka';
 import { SEARCH_ATTRIBUTES } from '../commands';
 import type { Config } from '../config';
@@ -83,7 +83,7 @@ async function printStocks(database: Database): Promise<boolean> {
   const rows: string[][] = [];
   for await (const stock of database.stocks.find().sort({ _id: 1 })) {
     const entries = await database.tracking
-      .find({ inventoryStockId: stock._id })
+      .find<EffectEntry>({ inventoryStockId: stock._id, ...IN_CHAIN })
       .sort({ sequence: 1 })
       .toArray();
     const onHand = readOnHand(stock.onHand);

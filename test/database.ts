@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import Big from 'big.js';
 import { fromDecimal128, readOnHand, toDecimal128 } from '../activities/decimals';
-import { connectDatabase, type Database } from '../activities/models';
+import { connectDatabase, IN_CHAIN, type Database, type EffectEntry } from '../activities/models';
 import { setupDatabase } from '../activities/setup';
 
 export interface TestDatabase extends Database {
@@ -27,13 +27,16 @@ export async function freshDatabase(url = databaseUrl()): Promise<TestDatabase> 
   const database = await connectDatabase(url);
   await setupDatabase(database);
   const chain = async (id: string) =>
-    (await database.tracking.find({ inventoryStockId: id }).sort({ sequence: 1 }).toArray()).map(
-      (entry): [number, string, string] => [
-        entry.sequence,
-        fromDecimal128(entry.delta).toFixed(),
-        fromDecimal128(entry.onHandAfter).toFixed(),
-      ],
-    );
+    (
+      await database.tracking
+        .find<EffectEntry>({ inventoryStockId: id, ...IN_CHAIN })
+        .sort({ sequence: 1 })
+        .toArray()
+    ).map((entry): [number, string, string] => [
+      entry.sequence,
+      fromDecimal128(entry.delta).toFixed(),
+      fromDecimal128(entry.onHandAfter).toFixed(),
+    ]);
   const onHand = async (id: string) =>
     readOnHand((await database.stocks.findOne({ _id: id }))?.onHand).toFixed();
   return {

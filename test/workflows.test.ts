@@ -53,6 +53,8 @@ async function withFakes<T>(fakes: Partial<Activities>, body: (taskQueue: string
     activities: {
       checkTracking: unexpected('checkTracking'),
       adjustStock: unexpected('adjustStock'),
+      adjustStockBatch: unexpected('adjustStockBatch'),
+      ensureCatalogueBatch: unexpected('ensureCatalogueBatch'),
       ensureDefaultLocation: unexpected('ensureDefaultLocation'),
       ensureInventoryItem: unexpected('ensureInventoryItem'),
       ...fakes,
@@ -90,11 +92,8 @@ test('a new command is looked up, then adjusted', async () => {
 
 test.each<MoveStockResult>([
   { outcome: 'DUPLICATE', of },
-  {
-    outcome: 'CONFLICT',
-    of,
-    differences: [{ inventoryStockId: 'A', recorded: '-2', asked: '-3', difference: '-1' }],
-  },
+  { outcome: 'PARKED', case: 'CONFLICT', of },
+  { outcome: 'REFUSED', decided: { decision: 'discard', actor: 'ana', reason: 'test' }, of },
 ])('what the ledger answers is not adjusted again, and is searchable: $outcome', async (answer) => {
   await withFakes({ checkTracking: () => Promise.resolve(answer) }, async (taskQueue) => {
     const handle = await start(taskQueue);
@@ -107,7 +106,7 @@ test.each<MoveStockResult>([
 
 test('an unknown stock is waited for with growing delays, visibly, and applied when it appears', async () => {
   let looks = 0;
-  const missing: MoveStockResult = { outcome: 'UNKNOWN_STOCK', missing: ['A'] };
+  const missing: MoveStockResult = { outcome: 'UNKNOWN_STOCK', missing: ['A'], waitMs: 86_400_000 };
   await withFakes(
     {
       checkTracking: () => Promise.resolve(null),
@@ -157,6 +156,34 @@ test('a command of a schema this worker does not know fails for good and says wh
       cause: { message: expect.stringContaining('upgrade the worker') },
     });
   });
+});
+
+test('a group is one activity; what it cannot settle goes on in workflows of their own', async () => {
+  const commands = ['a', 'b', 'c'].map((id) => order(`${id}-${randomUUID()}`, { A: '-1' }));
+  const alone: string[] = [];
+  await withFakes(
+    {
+      adjustStockBatch: () => Promise.resolve({ counts: { APPLIED: 2, CONFLICT: 1 }, onTheirOwn: [1] }),
+      checkTracking: (command) => {
+        alone.push(command.referenceId);
+        return Promise.resolve({ outcome: 'DUPLICATE', of });
+      },
+    },
+    async (taskQueue) => {
+      const run = (workflowId: string) =>
+        env.client.workflow.execute('moveStockBatch', {
+          taskQueue,
+          workflowId,
+          args: [{ schema: 1, commands }],
+        });
+      const id = moveStockWorkflowId(commands[1]!);
+      expect(await run(randomUUID())).toEqual({ counts: { APPLIED: 2, CONFLICT: 1 }, onTheirOwn: [1] });
+      expect(await env.client.workflow.result(id)).toMatchObject({ outcome: 'DUPLICATE' });
+      // A second group with the same command finds its workflow there and is content.
+      expect(await run(randomUUID())).toMatchObject({ onTheirOwn: [1] });
+      expect(alone).toEqual([commands[1]!.referenceId]);
+    },
+  );
 });
 
 test('catalogue commands ensure and return what was created', async () => {

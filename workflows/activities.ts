@@ -32,6 +32,8 @@ function durable<Name extends keyof Activities>(name: Name): Activities[Name] {
 
 export const checkTracking = durable('checkTracking');
 export const adjustStock = durable('adjustStock');
+export const park = durable('park');
+export const decide = durable('decide');
 export const adjustStockBatch = durable('adjustStockBatch');
 export const ensureCatalogueBatchActivity = durable('ensureCatalogueBatch');
 export const ensureDefaultLocationActivity = durable('ensureDefaultLocation');

@@ -1,32 +1,30 @@
-import { sleep } from '@temporalio/workflow';
+import { workflowInfo } from '@temporalio/workflow';
 import type { MoveStock, MoveStockResult } from '../commands';
-import { adjustStock, checkTracking } from './activities';
+import { isHindered, type Reopening } from '../decisions';
+import { adjustStock, checkTracking, park } from './activities';
+import { settle } from './parked';
 import { refuseUnknownSchema } from './schema';
 import { showOutcome, showResult } from './show';
 
-/** Catalogue and business topics are not ordered: a stock is often only seconds late. */
-const FIRST_WAIT_MS = 1_000;
-const LONGEST_WAIT_MS = 10 * 60_000;
-
 /**
  * Moves stock once: look into the ledger, then adjust stock and record it in one transaction. Every outcome is a
- * result, not a failure. A stock that does not exist yet is waited for.
+ * result, not a failure. A stock that does not exist yet is waited for, and what must not be applied as it is waits
+ * here for a person.
+ * @param reopening opens a refusal of this very command again
  */
-export async function moveStock(command: MoveStock): Promise<MoveStockResult> {
+export async function moveStock(command: MoveStock, reopening?: Reopening): Promise<MoveStockResult> {
   refuseUnknownSchema(command.schema);
-  let result = (await checkTracking(command)) ?? (await adjustStock(command));
-  const waited = result.outcome === 'UNKNOWN_STOCK';
-  if (waited) showOutcome(result.outcome);
-  for (
-    let waitMs = FIRST_WAIT_MS;
-    result.outcome === 'UNKNOWN_STOCK';
-    waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)
-  ) {
-    showResult(result, `Looks again in ${waitMs / 1_000} s.`);
-    await sleep(waitMs);
-    result = await adjustStock(command);
-  }
-  if (waited || result.outcome !== 'APPLIED') showOutcome(result.outcome);
+  const first = reopening
+    ? await park(command, reopening)
+    : ((await checkTracking(command)) ?? (await adjustStock(command)));
+  const smooth = !isHindered(first) && !isParkedHere(first);
+  const result = smooth ? first : await settle(command, first);
+  if (!smooth || result.outcome !== 'APPLIED') showOutcome(result.outcome);
   showResult(result);
   return result;
+}
+
+/** Parked under this workflow's ID: just now, or by a run before this one that was ended from outside. */
+function isParkedHere(result: MoveStockResult): boolean {
+  return result.outcome === 'PARKED' && result.of.workflowId === workflowInfo().workflowId;
 }

@@ -1,7 +1,15 @@
 /** What a person reads of a workflow in the Web UI. */
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
-import { SEARCH_ATTRIBUTES, type MoveStockResult, type Outcome } from '../commands';
+import {
+  SEARCH_ATTRIBUTES,
+  type MoveStock,
+  type MoveStockResult,
+  type Outcome,
+  type Source,
+} from '../commands';
+import { choices, parkedAttribute, type Decided, type Parked } from '../decisions';
+import { code, plain } from '../markdown';
 
 const outcomeKey = defineSearchAttributeKey(SEARCH_ATTRIBUTES.outcome, 'KEYWORD');
 const MAX_LINES = 50;
@@ -16,22 +24,57 @@ export function showResult(result: MoveStockResult, note = ''): void {
   setCurrentDetails([`**${result.outcome}**`, ...describe(result), note].filter(Boolean).join('\n\n'));
 }
 
+/**
+ * Shows a parked command: one line that says it all, what stands against it, and what each decision would do.
+ * @param before how it was shown before
+ */
+export function showParked(
+  command: MoveStock,
+  { here, of }: Parked & Required<Pick<Parked, 'here'>>,
+  before: Parked | undefined,
+): void {
+  const { against, until } = here;
+  if (before?.here?.against.outcome !== against.outcome) {
+    upsertSearchAttributes([{ key: outcomeKey, value: parkedAttribute(against.outcome) }]);
+  }
+  setCurrentDetails(
+    [
+      `**PARKED, ${against.outcome}**: ${plain(`${command.referenceType} ${command.referenceId}`)} waits for a decision until ${until}; stock untouched.`,
+      `Asked by ${place(command.source)}; parked at ${of.recordedAt}.`,
+      ...describe(against),
+      'What each decision would do (Update `resolve`, or `inventory parked resolve`):',
+      ...lines(
+        choices(against, code).map(({ decision, fits, does }) =>
+          fits ? `**${decision}** ${does}` : `~~${decision}~~ ${does}`,
+        ),
+      ),
+    ].join('\n\n'),
+  );
+}
+
 function describe(result: MoveStockResult): string[] {
   switch (result.outcome) {
     case 'APPLIED':
-      return lines(
-        result.legs.map(
-          (leg) =>
-            `${code(leg.inventoryStockId)} ${leg.delta}, on hand ${leg.onHandAfter}${leg.belowZero ? ' (below zero)' : ''}`,
+      return [
+        ...decidedBy(result.decided),
+        ...lines(
+          result.legs.map(
+            (leg) =>
+              `${code(leg.inventoryStockId)} ${leg.delta}, on hand ${leg.onHandAfter}${leg.belowZero ? ' (below zero)' : ''}`,
+          ),
         ),
-      );
+      ];
     case 'DUPLICATE':
       return [
         `Recorded already at ${result.of.recordedAt} by ${code(result.of.workflowId)}; stock untouched.`,
       ];
+    case 'PARKED':
+      return [
+        `Waits for a decision in ${code(result.of.workflowId)} since ${result.of.recordedAt}; stock untouched.`,
+      ];
     case 'CONFLICT':
       return [
-        `The ledger holds this reference with other quantities, from ${code(result.of.workflowId)}; stock untouched.`,
+        `The ledger holds this reference with other quantities, from ${code(result.of.workflowId)}, ${place(result.of.source)}; stock untouched.`,
         ...lines(
           result.differences.map(
             (d) =>
@@ -40,11 +83,13 @@ function describe(result: MoveStockResult): string[] {
         ),
       ];
     case 'REFUSED':
-      return lines(
-        result.short.map(
-          (s) => `${code(s.inventoryStockId)} has ${s.onHand}, wanted ${s.wanted}; stock untouched`,
-        ),
-      );
+      return 'short' in result
+        ? lines(
+            result.short.map(
+              (s) => `${code(s.inventoryStockId)} has ${s.onHand}, wanted ${s.wanted}; stock untouched`,
+            ),
+          )
+        : [...decidedBy(result.decided), `Recorded at ${result.of.recordedAt}; stock untouched.`];
     case 'UNKNOWN_STOCK':
       return [
         'Waiting for the catalogue to bring these stocks:',
@@ -53,13 +98,19 @@ function describe(result: MoveStockResult): string[] {
   }
 }
 
+/** What a person wrote is shown as it was written. */
+function decidedBy(decided: Decided | undefined): string[] {
+  if (!decided) return [];
+  return [`Decided by ${plain(decided.actor)}: ${decided.decision}, because ${plain(decided.reason)}`];
+}
+
+function place({ topic, partition, offset }: Source): string {
+  return `${plain(topic)}, partition ${partition}, offset ${offset}`;
+}
+
 function lines(texts: string[]): string[] {
+  if (texts.length === 0) return [];
   const shown = texts.slice(0, MAX_LINES).map((text) => `- ${text}`);
   if (texts.length > MAX_LINES) shown.push(`- and ${texts.length - MAX_LINES} more`);
   return [shown.join('\n')];
-}
-
-/** An ID as Markdown code. IDs come from events: a backtick must not end the code span. */
-function code(id: string): string {
-  return `\`${id.replaceAll('`', "'")}\``;
 }

@@ -1,0 +1,144 @@
+/** Entries and stocks as they stand while a list of commands is judged: what was read, and what is to be written. */
+import Big from 'big.js';
+import { referenceKey, trackingId, type Leg, type MoveStock } from '../commands';
+import type { Case, Decided } from '../decisions';
+import { readOnHand, toDecimal128 } from './decimals';
+import type { Posting, Snapshot } from './judge';
+import { Long, type EffectEntry, type NoteEntry, type TrackingEntry } from './models';
+
+/** A stock whose document breaks the ledger's rules: no retry helps until a person mends it. */
+export class BrokenStockError extends Error {
+  override readonly name = 'BrokenStockError';
+  constructor(stockId: string, cause: unknown) {
+    super(
+      `stock ${JSON.stringify(stockId)} in inventory_stock: ${cause instanceof Error ? cause.message : String(cause)}; ` +
+        'mend the document, the command is tried again by itself',
+      { cause },
+    );
+  }
+}
+
+/** Decimal128 zero, the effect of an entry that only takes its key. */
+const NO_EFFECT = toDecimal128(new Big(0));
+
+export class Books {
+  /** New entries in the order of the list. */
+  readonly written: TrackingEntry[] = [];
+  /** Summed change and new sequence of each stock touched. */
+  readonly changes = new Map<string, { inc: Big; sequence: number }>();
+  private readonly byReference = new Map<string, TrackingEntry[]>();
+  private readonly stocks = new Map<string, { onHand: Big; sequence: number }>();
+
+  /** @throws BrokenStockError */
+  constructor(
+    snapshot: Snapshot,
+    private readonly now: Date,
+  ) {
+    for (const entry of snapshot.entries) this.remember(entry);
+    for (const stock of snapshot.stocks) {
+      try {
+        this.stocks.set(stock._id, { onHand: readOnHand(stock.onHand), sequence: stock.sequence });
+      } catch (error) {
+        throw new BrokenStockError(stock._id, error);
+      }
+    }
+  }
+
+  entriesOf(command: MoveStock): readonly TrackingEntry[] {
+    return this.byReference.get(referenceKey(command.referenceType, command.referenceId)) ?? [];
+  }
+
+  /** Balance of a stock, undefined when it does not exist. */
+  onHand(stockId: string): Big | undefined {
+    return this.stocks.get(stockId)?.onHand;
+  }
+
+  /** Adds the legs, whose stocks exist, to their stocks as a new attempt. */
+  apply(posting: Posting, legs: readonly Leg[], decided?: Decided, correctionOf?: number): EffectEntry[] {
+    const attempt = this.nextAttempt(posting.command);
+    return legs.map((leg, line) => {
+      const stock = this.stocks.get(leg.inventoryStockId)!;
+      stock.onHand = stock.onHand.plus(leg.delta);
+      stock.sequence += 1;
+      const change = this.changes.get(leg.inventoryStockId);
+      this.changes.set(leg.inventoryStockId, {
+        inc: (change?.inc ?? new Big(0)).plus(leg.delta),
+        sequence: stock.sequence,
+      });
+      return this.write<EffectEntry>({
+        ...this.entry(posting, leg.inventoryStockId, attempt, line, decided),
+        outcome: 'APPLIED',
+        delta: toDecimal128(new Big(leg.delta)),
+        onHandAfter: this.balance(leg.inventoryStockId, stock.onHand),
+        sequence: stock.sequence,
+        // Only an entry that takes stock away can be to blame for a balance below zero.
+        belowZero: leg.delta.startsWith('-') && stock.onHand.lt(0),
+        ...(correctionOf === undefined ? {} : { correctionOf }),
+      });
+    });
+  }
+
+  /** Takes the keys of all legs as a new attempt, without effect on stock. */
+  note(posting: Posting, about: { parked: Case } | 'REFUSED', decided?: Decided): NoteEntry[] {
+    const attempt = this.nextAttempt(posting.command);
+    return posting.command.legs.map((leg, line) =>
+      this.write<NoteEntry>({
+        ...this.entry(posting, leg.inventoryStockId, attempt, line, decided),
+        outcome: about === 'REFUSED' ? 'REFUSED' : 'PARKED',
+        ...(about === 'REFUSED' ? {} : { case: about.parked }),
+        delta: NO_EFFECT,
+        asked: toDecimal128(new Big(leg.delta)),
+        belowZero: false,
+      }),
+    );
+  }
+
+  private entry(
+    { command, workflowId, runId }: Posting,
+    inventoryStockId: string,
+    attempt: number,
+    line: number,
+    decided: Decided | undefined,
+  ) {
+    const { referenceType, referenceId, occurredAt, source } = command;
+    return {
+      _id: trackingId(referenceType, referenceId, inventoryStockId, attempt),
+      referenceType,
+      referenceId,
+      inventoryStockId,
+      attempt,
+      line,
+      occurredAt: new Date(occurredAt),
+      recordedAt: this.now,
+      source: { ...source, offset: Long.fromString(source.offset) },
+      workflowId,
+      runId,
+      ...(decided ? { decision: decided.decision, actor: decided.actor, reason: decided.reason } : {}),
+    };
+  }
+
+  private nextAttempt(command: MoveStock): number {
+    return 1 + this.entriesOf(command).reduce((most, { attempt }) => Math.max(most, attempt), 0);
+  }
+
+  private write<E extends TrackingEntry>(entry: E): E {
+    this.written.push(entry);
+    this.remember(entry);
+    return entry;
+  }
+
+  private balance(stockId: string, onHand: Big) {
+    try {
+      return toDecimal128(onHand);
+    } catch (error) {
+      throw new BrokenStockError(stockId, error);
+    }
+  }
+
+  private remember(entry: TrackingEntry): void {
+    const key = referenceKey(entry.referenceType, entry.referenceId);
+    const entries = this.byReference.get(key);
+    if (entries) entries.push(entry);
+    else this.byReference.set(key, [entry]);
+  }
+}
