@@ -75,7 +75,7 @@ class Rate {
     const now = performance.now();
     this.allowance = Math.min(this.allowance + ((now - this.at) / 1_000) * this.perSecond, this.perSecond);
     this.at = now;
-    this.allowance = Math.max(this.allowance - 1, -this.perSecond);
+    this.allowance = Math.max(this.allowance - 1, -this.perSecond - 1);
     return this.allowance >= 0;
   }
 }

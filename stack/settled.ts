@@ -5,8 +5,9 @@ import { WorkflowNotFoundError } from '@temporalio/common';
 import type { Kafka } from 'kafkajs';
 import { openAdmin } from '../bridge/kafka';
 import { createDecoder, type TopicName } from '../bridge/topics';
-import { workflowIdOf } from '../commands';
+import { SEARCH_ATTRIBUTES, workflowIdOf } from '../commands';
 import type { Config } from '../config';
+import { IS_PARKED } from '../decisions';
 import { topicPlan, topicSettings } from '../connections';
 import type { Temporal } from '../temporal';
 
@@ -41,9 +42,9 @@ export function decodeAll(
 }
 
 /**
- * Waits until the group has passed every record and every workflow has ended. Asks for each workflow by its ID:
- * Temporal's lists are written a moment later than workflows change.
- * @returns the ended workflows
+ * Waits until the group has passed every record and every workflow has ended or is parked. Asks for each workflow by its ID,
+ * because Temporal's lists are written a moment later than workflows change; what was started in a group has none.
+ * @returns the ended and parked workflows among the given ones
  */
 export async function settled(
   config: Config,
@@ -69,16 +70,29 @@ export async function settled(
   } finally {
     await admin.close();
   }
+  const running = `TaskQueue = '${config.TEMPORAL_TASK_QUEUE}' AND ExecutionStatus = 'Running'`;
+  const count = async (query: string) => (await temporal.client.workflow.count(query)).count;
+  for (let quiet = 0; quiet < 2 && !options.stop?.aborted; await sleep(300)) {
+    // What waits for a person has had its effect: none.
+    const parked = await count(`${running} AND ${IS_PARKED}`);
+    quiet = (await count(running)) === parked ? quiet + 1 : 0;
+  }
   const ended: WorkflowExecutionDescription[] = [];
   for (const id of new Set(workflowIds)) {
     for (;;) {
       const description = await describe(temporal, id);
-      if (description && description.status.name !== 'RUNNING') ended.push(description);
-      if (description?.status.name !== 'RUNNING' || options.stop?.aborted) break;
+      const settled = description && (description.status.name !== 'RUNNING' || isParked(description));
+      if (settled) ended.push(description);
+      if (!description || settled || options.stop?.aborted) break;
       await sleep(100);
     }
   }
   return ended;
+}
+
+/** Whether the workflow waits, or waited to its end, for a person. */
+export function isParked({ searchAttributes }: WorkflowExecutionDescription): boolean {
+  return String(searchAttributes[SEARCH_ATTRIBUTES.outcome]?.[0]).startsWith('PARKED/');
 }
 
 async function describe(temporal: Temporal, id: string): Promise<WorkflowExecutionDescription | undefined> {
