@@ -4,6 +4,7 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Partitioners, type Kafka } from 'kafkajs';
 import { openKafka } from '../bridge/kafka';
 import { readConfig } from '../config';
@@ -15,6 +16,7 @@ import { decodeAll, settled } from './settled';
 import { shift, type ShiftEvent } from './shift';
 import { startStack, StackError, type Stack } from './stack';
 
+const EVENT_EVERY_MS = 40;
 const CLI = join(__dirname, '..', 'cli.js');
 const DATA_DIR = join(process.cwd(), '.stack', 'demo');
 const say = (line: string) => process.stdout.write(`${line}\n`);
@@ -141,6 +143,8 @@ async function publish(kafka: Kafka, events: ShiftEvent[], topics: Record<string
   await producer.connect();
   for (const { topic, key, value } of events) {
     await producer.send({ topic: topics[topic]!, messages: [{ key, value }] });
+    // Slow enough that every event gets a workflow of its own: a burst would go in groups.
+    await sleep(EVENT_EVERY_MS);
   }
   await producer.disconnect();
 }
