@@ -5,6 +5,8 @@
 import { Command } from 'commander';
 import { registerAudit } from './cli/audit';
 import { EXIT } from './cli/context';
+import { registerParked } from './cli/parked';
+import { registerReopen } from './cli/reopen';
 import { registerService } from './cli/service';
 import { registerSetup } from './cli/setup';
 
@@ -16,6 +18,8 @@ const program = new Command('inventory')
 registerService(program);
 registerSetup(program);
 registerAudit(program);
+registerParked(program);
+registerReopen(program);
 
 program.parseAsync().catch((error: unknown) => {
   // commander has said it already, and asking for help is no fault.

@@ -7,6 +7,7 @@
  *   correction is a further attempt; the ones before stay as they are.
  */
 import Big from 'big.js';
+import { SEARCH_ATTRIBUTES } from './commands';
 import type { Difference, MoveStock, MoveStockResult, Recorded } from './commands';
 
 export const CASES = ['CONFLICT', 'REFUSED', 'UNKNOWN_STOCK'] as const;
@@ -113,6 +114,11 @@ const SHOWN_STOCKS = 5;
 export function parkedAttribute(parkedCase: Case): string {
   return `PARKED/${parkedCase}`;
 }
+
+/** Finds parked commands in Temporal's visibility store. */
+export const IS_PARKED = `ExecutionStatus = 'Running' AND ${SEARCH_ATTRIBUTES.outcome} IN (${CASES.map(
+  (parkedCase) => `'${parkedAttribute(parkedCase)}'`,
+).join(', ')})`;
 
 /**
  * What each decision would do now.
