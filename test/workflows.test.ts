@@ -1,34 +1,20 @@
 /** Workflow logic alone: time skips, activities are fakes, the server is the real time-skipping one. */
 import { randomUUID } from 'node:crypto';
-import { TestWorkflowEnvironment } from '@temporalio/testing';
-import { Worker } from '@temporalio/worker';
-import type { Activities } from '../activities';
-import { buildWorkflowBundle } from '../bundle';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import {
   ensureInventoryItemWorkflowId,
   moveStockWorkflowId,
   SEARCH_ATTRIBUTES,
   type MoveStockResult,
 } from '../commands';
-import { createLogger } from '../log';
-import { routeTemporalLogs, SEARCH_ATTRIBUTE_TYPES } from '../temporal';
 import { order } from './commandsFor';
+import { startTimeSkipping, type TimeSkipping } from './timeSkipping';
 
 let env: TestWorkflowEnvironment;
-let code: string;
+let withFakes: TimeSkipping['withFakes'];
 
 beforeAll(async () => {
-  routeTemporalLogs(createLogger('error'));
-  const path = process.env['TEMPORAL_TEST_SERVER'];
-  if (!path) throw new Error('TEMPORAL_TEST_SERVER is not set: run the tests with `npm test`');
-  env = await TestWorkflowEnvironment.createTimeSkipping({
-    server: { executable: { type: 'existing-path', path } },
-  });
-  await env.connection.operatorService.addSearchAttributes({
-    namespace: env.namespace ?? 'default',
-    searchAttributes: SEARCH_ATTRIBUTE_TYPES,
-  });
-  code = (await buildWorkflowBundle(`${__dirname}/../workflows`)).code;
+  ({ env, withFakes } = await startTimeSkipping());
 });
 afterAll(() => env.teardown());
 
@@ -41,27 +27,6 @@ const of = {
   source: { topic: 'T', partition: 0, offset: '1' },
   recordedAt: '2026-11-01T00:00:00.000Z',
 };
-
-/** Runs `body` beside a worker whose activities are `fakes`; an activity without a fake must not be called. */
-async function withFakes<T>(fakes: Partial<Activities>, body: (taskQueue: string) => Promise<T>): Promise<T> {
-  const taskQueue = randomUUID();
-  const unexpected = (name: string) => () => Promise.reject(new Error(`${name} must not be called`));
-  const worker = await Worker.create({
-    connection: env.nativeConnection,
-    taskQueue,
-    workflowBundle: { code },
-    activities: {
-      checkTracking: unexpected('checkTracking'),
-      adjustStock: unexpected('adjustStock'),
-      adjustStockBatch: unexpected('adjustStockBatch'),
-      ensureCatalogueBatch: unexpected('ensureCatalogueBatch'),
-      ensureDefaultLocation: unexpected('ensureDefaultLocation'),
-      ensureInventoryItem: unexpected('ensureInventoryItem'),
-      ...fakes,
-    },
-  });
-  return worker.runUntil(body(taskQueue));
-}
 
 async function start(taskQueue: string, command = order(randomUUID(), { A: '-2' })) {
   return env.client.workflow.start('moveStock', {
