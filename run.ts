@@ -7,6 +7,7 @@ import { openKafka } from './bridge/kafka';
 import { createGroupingStarter } from './bridge/group';
 import { createLauncher, createStarter } from './bridge/start';
 import { createDecoder } from './bridge/topics';
+import { TIME_LIMITS_MS } from './commands';
 import type { Config } from './config';
 import { kafkaSettings, topicPlan, topicSettings } from './connections';
 import type { Logger } from './log';
@@ -29,7 +30,8 @@ export async function run(config: Config, parts: Parts, log: Logger, stop: Abort
   let working: { worker: Worker; done: Promise<void> } | undefined;
   try {
     if (parts.worker) {
-      database = await connectDatabase(config.MONGO_URL);
+      // A frozen server must not keep connections that the next try of an activity needs.
+      database = await connectDatabase(config.MONGO_URL, TIME_LIMITS_MS.activityStartToClose);
       const worker = await createWorker(config, temporal, database, log);
       working = { worker, done: worker.run() };
       working.done.catch(() => undefined);

@@ -148,16 +148,17 @@ const locationSchema = new Schema(
 /**
  * Connects to MongoDB.
  * @param url a replica set or sharded cluster, with the database in its path
+ * @param socketTimeoutMS how long one answer may take before the connection is given up; 0: as long as it takes, for
+ *   building indexes and the like
  * @throws Error when no server answers within 5 s
  */
-export async function connectDatabase(url: string): Promise<Database> {
+export async function connectDatabase(url: string, socketTimeoutMS = 0): Promise<Database> {
   const connection = await mongoose
     .createConnection(url, {
       autoIndex: false,
       autoCreate: false,
       bufferCommands: false,
-      // A frozen server must not hold an activity beyond its transaction's cap.
-      socketTimeoutMS: 5_000,
+      socketTimeoutMS,
       serverSelectionTimeoutMS: 5_000,
       maxPoolSize: 20,
       // The driver would import it dynamically, which fails without a word inside Jest's module sandbox.
