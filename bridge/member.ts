@@ -173,7 +173,8 @@ function toBatch({ batch, ...client }: EachBatchPayload): FetchedBatch {
   };
 }
 
-function toRecord(topic: string, partition: number, message: KafkaMessage): KafkaRecord {
+/** A record as every part of this program takes it, whatever reads it. */
+export function toRecord(topic: string, partition: number, message: KafkaMessage): KafkaRecord {
   const { offset, timestamp, key, value } = message;
   const headers = Object.entries(message.headers ?? {}).map(([name, read]) => [name, headerValues(read)]);
   return { topic, partition, offset, timestamp, key, value, headers: Object.fromEntries(headers) as Headers };
