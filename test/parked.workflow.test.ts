@@ -118,7 +118,7 @@ test.each<[Resolution['decision'], Hindrance, string]>([
   ['discard', conflict, 'REFUSED'],
   ['force', short, 'APPLIED'],
   ['discard', short, 'REFUSED'],
-])('%s: the caller and the workflow answer the same', async (against, decision, end) => {
+])('%s: the caller and the workflow answer the same', async (decision, against, end) => {
   const ledger = new FakeLedger(against);
   await skipping.withFakes(ledger.activities, async (taskQueue) => {
     const handle = await start(taskQueue);

@@ -10,7 +10,7 @@ import { routeTemporalLogs, SEARCH_ATTRIBUTE_TYPES } from '../temporal';
 export interface TimeSkipping {
   env: TestWorkflowEnvironment;
   /** Runs `body` beside a worker whose activities are `fakes`; an activity without a fake must not be called. */
-  withFakes<T>(fakes: Partial<Activities>, body: (taskQueue: string) => Promise<T>): Promise<T>;
+  withFakes: <T>(fakes: Partial<Activities>, body: (taskQueue: string) => Promise<T>) => Promise<T>;
   /** Starts a worker of the caller's own; the caller ends it. */
   worker(
     taskQueue: string,
