@@ -49,21 +49,28 @@ async function printRecords(
   await admin.close();
 
   const { commands, ignored } = decodeAll(config, events);
-  const catalogue = workflows.filter(({ type }) => type.startsWith('ensure')).length;
-  const conflicts = workflows.filter(
-    ({ searchAttributes }) => searchAttributes[SEARCH_ATTRIBUTES.outcome]?.[0] === 'CONFLICT',
-  ).length;
+  const catalogue = (await database.locations.countDocuments()) + (await database.stocks.countDocuments());
+  // Whatever ended was answered; what still stands there waits for a person.
+  const parked = workflows.filter(({ status }) => status.name === 'RUNNING');
   const references = await database.tracking
-    .aggregate([{ $group: { _id: { type: '$referenceType', id: '$referenceId' } } }, { $count: 'n' }])
+    .aggregate([
+      { $match: IN_CHAIN },
+      { $group: { _id: { type: '$referenceType', id: '$referenceId' } } },
+      { $count: 'n' },
+    ])
     .toArray();
   const applied = (references[0]?.['n'] as number | undefined) ?? 0;
-  const duplicates = commands.length - workflows.length;
+  const duplicates = commands.length - new Set(commands).size;
 
   const rows: [string, number, string][] = [
     ['applied', applied, 'documents in the ledger'],
     ['catalogue', catalogue, 'merchants and variants ensured'],
-    ['duplicates', duplicates, 'deliveries of a workflow that exists: redelivered, or READY after PREPARING'],
-    ['conflicts', conflicts, 'same key, other quantity: stock untouched'],
+    [
+      'duplicates',
+      duplicates,
+      'deliveries of a command that was there before: redelivered, or READY after PREPARING',
+    ],
+    ['parked', parked.length, 'an order edited after payment: stock untouched, a person decides'],
     ['ignored', ignored, 'QUEUED kitchen items ask for nothing'],
     ['dead letters', deadLetters, 'broken messages, kept byte for byte'],
   ];
@@ -74,6 +81,12 @@ async function printRecords(
   say(
     `  ${'sum'.padEnd(14)}${String(sum).padStart(5)}   of ${received} received, ${events.length} published: ${ok ? 'adds up' : 'DOES NOT ADD UP'}`,
   );
+  for (const { searchAttributes } of parked) {
+    const reference = String(searchAttributes[SEARCH_ATTRIBUTES.reference]?.[0]);
+    say(
+      `\n  decide with: node dist/cli.js parked resolve ${reference} --decision correct --actor you --reason …`,
+    );
+  }
   return ok;
 }
 
