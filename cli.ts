@@ -9,6 +9,7 @@ import { registerParked } from './cli/parked';
 import { registerReopen } from './cli/reopen';
 import { registerService } from './cli/service';
 import { registerSetup } from './cli/setup';
+import { registerTrace } from './cli/trace';
 
 const program = new Command('inventory')
   .description('Changes stock exactly once in effect for every business event that Kafka delivers.')
@@ -18,6 +19,7 @@ const program = new Command('inventory')
 registerService(program);
 registerSetup(program);
 registerAudit(program);
+registerTrace(program);
 registerParked(program);
 registerReopen(program);
 
