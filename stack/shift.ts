@@ -101,8 +101,7 @@ export function shift(run: string): { catalogue: ShiftEvent[]; evening: ShiftEve
   const evening: ShiftEvent[] = [
     ...happened,
     ...redelivered,
-    // Somebody corrects a paid order at the till: the same order, another quantity.
-    order(id('SO-1001'), at(0), [{ stockId: stock('latte', MERCHANTS[0]!), quantity: '7' }]),
+    edited(orders[0]!),
     // And one system is broken.
     {
       topic: 'PAYMENT_SUCCESS',
@@ -111,6 +110,13 @@ export function shift(run: string): { catalogue: ShiftEvent[]; evening: ShiftEve
     },
   ];
   return { catalogue, evening };
+}
+
+/** Somebody corrects a paid order at the till: the same order, five of the first drink more. */
+function edited(paid: ShiftEvent): ShiftEvent {
+  const content = JSON.parse(paid.value) as { lines: { stockId: string; quantity: string }[] };
+  content.lines.push({ stockId: content.lines[0]!.stockId, quantity: '5' });
+  return { ...paid, value: JSON.stringify(content) };
 }
 
 function order(saleOrderId: string, paidAt: string, lines: object[]): ShiftEvent {
