@@ -47,7 +47,27 @@ export interface MoveStock {
   /** When it happened in the business, ISO 8601 in UTC. */
   occurredAt: string;
   source: Source;
+  /** `ADJUSTMENT` only; such a command has one leg. */
+  adjustment?: Adjustment;
 }
+
+/** A change that no event asked for but a person: who and why, and how its leg is meant. */
+export interface Adjustment {
+  actor: string;
+  reason: string;
+  /** The person counted this quantity. */
+  counted?: string;
+  /** The balance that `delta` starts from: when the stock stands otherwise by now, nothing is written. */
+  expectOnHand?: string;
+  /**
+   * The leg accounts for what the balance moved by, right before entry `sequence`, without an entry; entries from
+   * `missingFrom` on are missing there. The stock itself stays as it is; `delta` may be zero.
+   */
+  repairs?: { sequence: number; missingFrom?: number };
+}
+
+/** Where adjustments come from: no topic can have this name. */
+export const ADJUSTMENT_SOURCE: Source = { topic: '(adjustment)', partition: 0, offset: '0' };
 
 /** Asks that the merchant's default location exists. */
 export interface EnsureDefaultLocation {

@@ -56,13 +56,16 @@ export class Books {
   /** Adds the legs, whose stocks exist, to their stocks as a new attempt. */
   apply(posting: Posting, legs: readonly Leg[], decided?: Decided, correctionOf?: number): EffectEntry[] {
     const attempt = this.nextAttempt(posting.command);
+    const repairs = posting.command.adjustment?.repairs;
     return legs.map((leg, line) => {
       const stock = this.stocks.get(leg.inventoryStockId)!;
-      stock.onHand = stock.onHand.plus(leg.delta);
+      // What a repair accounts for has moved the stock already.
+      const moved = repairs ? '0' : leg.delta;
+      stock.onHand = stock.onHand.plus(moved);
       stock.sequence += 1;
       const change = this.changes.get(leg.inventoryStockId);
       this.changes.set(leg.inventoryStockId, {
-        inc: (change?.inc ?? new Big(0)).plus(leg.delta),
+        inc: (change?.inc ?? new Big(0)).plus(moved),
         sequence: stock.sequence,
       });
       return this.write<EffectEntry>({
@@ -74,6 +77,7 @@ export class Books {
         // Only an entry that takes stock away can be to blame for a balance below zero.
         belowZero: leg.delta.startsWith('-') && stock.onHand.lt(0),
         ...(correctionOf === undefined ? {} : { correctionOf }),
+        ...(repairs ? { repairs } : {}),
       });
     });
   }
@@ -100,7 +104,7 @@ export class Books {
     line: number,
     decided: Decided | undefined,
   ) {
-    const { referenceType, referenceId, occurredAt, source } = command;
+    const { referenceType, referenceId, occurredAt, source, adjustment } = command;
     return {
       _id: trackingId(referenceType, referenceId, inventoryStockId, attempt),
       referenceType,
@@ -113,6 +117,8 @@ export class Books {
       source: { ...source, offset: Long.fromString(source.offset) },
       workflowId,
       runId,
+      ...(adjustment ? { actor: adjustment.actor, reason: adjustment.reason } : {}),
+      ...(adjustment?.counted === undefined ? {} : { counted: toDecimal128(new Big(adjustment.counted)) }),
       ...(decided ? { decision: decided.decision, actor: decided.actor, reason: decided.reason } : {}),
     };
   }

@@ -20,6 +20,11 @@ import type { InventoryStock, TrackingEntry } from './models';
 
 export { BrokenStockError, recordedResult };
 
+/** The stock is not where the person who adjusts it saw it: nothing is written, the person looks again. */
+export class StockMovedError extends Error {
+  override readonly name = 'StockMovedError';
+}
+
 /** A command and the workflow run that asks for it. */
 export interface Posting {
   command: MoveStock;
@@ -101,15 +106,24 @@ export function stocksOf({ command, ask }: Posting, entries: readonly TrackingEn
 function tryApply(posting: Posting, books: Books, policy: Policy, decided?: Decided): MoveStockResult {
   const { command } = posting;
   const evenBelowZero = decided?.decision === 'force';
+  if (!decided) refuseMoved(command, books);
   return (
     hindrance(command, books, policy, evenBelowZero) ??
     applied(books.apply(posting, command.legs, decided), decided)
   );
 }
 
+/** @throws StockMovedError */
+function refuseMoved({ legs, adjustment }: MoveStock, books: Books): void {
+  const expected = adjustment?.expectOnHand;
+  const onHand = books.onHand(legs[0]!.inventoryStockId);
+  if (expected === undefined || onHand === undefined || onHand.eq(expected)) return;
+  throw new StockMovedError(`on hand is ${onHand.toFixed()} by now, not ${expected}`);
+}
+
 /** What the stocks have against a command. */
 function hindrance(
-  { legs, referenceType }: MoveStock,
+  { legs, referenceType, adjustment }: MoveStock,
   books: Books,
   policy: Policy,
   evenBelowZero = false,
@@ -118,7 +132,8 @@ function hindrance(
   if (missing.length > 0) {
     return unknownStock(missing, policy);
   }
-  if (evenBelowZero || !policy.belowZeroRefuse.has(referenceType)) return undefined;
+  // A repair takes nothing away: it accounts for what is gone already.
+  if (evenBelowZero || adjustment?.repairs || !policy.belowZeroRefuse.has(referenceType)) return undefined;
   const short = legs
     .map((leg) => ({ leg, onHand: books.onHand(leg.inventoryStockId)! }))
     .filter(({ leg, onHand }) => leg.delta.startsWith('-') && onHand.plus(leg.delta).lt(0))

@@ -4,7 +4,7 @@
  */
 import os from 'node:os';
 import mongoose, { Schema, type Connection } from 'mongoose';
-import type { ReferenceType, Source } from '../commands';
+import type { Adjustment, ReferenceType, Source } from '../commands';
 import type { Case, Decided } from '../decisions';
 
 export const Decimal128 = mongoose.mongo.Decimal128;
@@ -41,6 +41,8 @@ interface Entry {
   decision?: Decided['decision'];
   actor?: string;
   reason?: string;
+  /** What a person counted, where an adjustment came of it. */
+  counted?: Decimal128;
 }
 
 /** Changed its stock. */
@@ -52,6 +54,8 @@ export interface EffectEntry extends Entry {
   sequence: number;
   /** The attempt whose total it corrects; `delta` is then the difference. */
   correctionOf?: number;
+  /** It accounts for a change made without an entry, see `Adjustment`; the stock was not changed by it. */
+  repairs?: NonNullable<Adjustment['repairs']>;
 }
 
 /** Takes the key and changes nothing: `delta` is 0. The stock need not exist. */
@@ -111,6 +115,8 @@ const trackingSchema = new Schema(
     decision: String,
     actor: String,
     reason: String,
+    counted: Schema.Types.Decimal128,
+    repairs: { sequence: Number, missingFrom: Number },
     belowZero: { type: Boolean, required: true },
     occurredAt: { type: Date, required: true },
     recordedAt: { type: Date, required: true },

@@ -3,17 +3,29 @@ import { TIME_LIMITS_MS } from '../commands';
 import type { Activities } from '../activities';
 
 const startToCloseTimeout = TIME_LIMITS_MS.activityStartToClose;
+/** The person who asked looks again; nobody else is waiting. */
+const nonRetryableErrorTypes = ['StockMovedError'];
 
 /** Costs no workflow task and no queue; gives up soon, so that trouble becomes visible below. */
 const local = proxyLocalActivities<Activities>({
   startToCloseTimeout,
-  retry: { initialInterval: '100 milliseconds', backoffCoefficient: 2, maximumAttempts: 3 },
+  retry: {
+    initialInterval: '100 milliseconds',
+    backoffCoefficient: 2,
+    maximumAttempts: 3,
+    nonRetryableErrorTypes,
+  },
 });
 
 /** Without end, and pending with its last failure in the Web UI: only a person may give up on stock. */
 const regular = proxyActivities<Activities>({
   startToCloseTimeout,
-  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
+  retry: {
+    initialInterval: '1 second',
+    backoffCoefficient: 2,
+    maximumInterval: '30 seconds',
+    nonRetryableErrorTypes,
+  },
 });
 
 /** Local activity first; as a regular one, retried without end, when MongoDB is away. */
