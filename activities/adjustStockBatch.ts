@@ -1,4 +1,5 @@
 import type { MoveStockBatchResult } from '../commands';
+import { isHindered } from '../decisions';
 import type { Posting } from './judge';
 import type { Post } from './post';
 
@@ -16,7 +17,8 @@ export async function adjustStockBatch(
     if (posted.status === 'fulfilled') {
       const { outcome } = posted.value;
       result.counts[outcome] = (result.counts[outcome] ?? 0) + 1;
-      if (outcome === 'APPLIED' || outcome === 'DUPLICATE') return;
+      // What is parked goes to its own workflow too, which normally runs: if somebody ended it, it parks again.
+      if (!isHindered(posted.value) && outcome !== 'PARKED') return;
     }
     result.onTheirOwn.push(index);
   });
