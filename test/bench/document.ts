@@ -1,0 +1,93 @@
+/** Writes tables and plot into docs/benchmark.md, between its markers; everything else there is written by people. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import prettier from 'prettier';
+import { aimsTable } from './aims';
+import { plot } from './plot';
+import { readRaw, type Results } from './results';
+import { costTable, cpuTable, growthTable, latencyTable, rateTable, ratioTable } from './tables';
+
+/** @param out folder of document, plot and raw files; without a document in it, one with the tables alone is made */
+export async function writeDocument(out: string): Promise<void> {
+  const file = path.join(out, 'benchmark.md');
+  let text = existsSync(file)
+    ? readFileSync(file, 'utf8')
+    : ['benchmark', 'growth'].map(markers).join('\n\n');
+  const main = read(path.join(out, 'benchmark.jsonl'));
+  if (main) {
+    text = between(text, 'benchmark', mainPart(main));
+    writeFileSync(path.join(out, 'benchmark.svg'), plot(main));
+  }
+  const growth = read(path.join(out, 'benchmark-growth.jsonl'));
+  if (growth) text = between(text, 'growth', [whereText(growth), growthTable(growth)].join('\n\n'));
+  const options = await prettier.resolveConfig(file);
+  writeFileSync(file, await prettier.format(text, { ...options, parser: 'markdown' }));
+}
+
+function read(file: string): Results | undefined {
+  return existsSync(file) ? readRaw(file) : undefined;
+}
+
+function mainPart(results: Results): string {
+  return [
+    whereText(results),
+    '![Events per second by contender](benchmark.svg)',
+    '### Backlog: events per second',
+    rateTable(results),
+    '### The same as ratios',
+    'Each run against one transaction per event in the same run.',
+    ratioTable(results),
+    '### Latency',
+    latencyTable(results),
+    '### Processor seconds per 1,000 events',
+    cpuTable(results),
+    '### Memory, history, bytes',
+    costTable(results),
+    '### Aims',
+    aimsTable(results),
+    failures(results),
+  ]
+    .filter(Boolean)
+    .join('\n\n');
+}
+
+function whereText({ where, samples }: Results): string {
+  const loads = samples.map((sample) => sample.load);
+  const versions = Object.entries(where.versions).map(([name, version]) => `${name} ${version}`);
+  return [
+    `- Measured ${where.date}, ${where.runs} runs, on ${where.machine}; contenders, servers and producer all on it.`,
+    `- One-minute load average before each measurement ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)}, the measurements' own load included.`,
+    `- Temporal: ${where.temporal}.`,
+    `- Versions: ${versions.join(', ')}.`,
+    `- ${checks(samples)}`,
+  ].join('\n');
+}
+
+function checks(samples: Results['samples']): string {
+  const checked = samples.flatMap((sample) =>
+    'check' in sample && sample.check !== 'no ledger' ? [sample.check] : [],
+  );
+  const broken = checked.filter((check) => check !== 'holds');
+  return `Ledger checks: ${checked.length} made, ${checked.length - broken.length} hold${broken.length > 0 ? `; broken: ${broken.join('; ')}` : ''}.`;
+}
+
+function failures({ samples }: Results): string {
+  const lines = samples.flatMap((sample) =>
+    sample.kind === 'failure'
+      ? [`- run ${sample.run}, ${sample.contender}, ${sample.of}: ${sample.reason}`]
+      : [],
+  );
+  return lines.length > 0 ? ['Not measured:', ...lines].join('\n') : '';
+}
+
+function markers(name: string): string {
+  return `<!-- ${name}:begin -->\n\n<!-- ${name}:end -->`;
+}
+
+function between(text: string, name: string, part: string): string {
+  const [begin, end] = markers(name).split('\n\n') as [string, string];
+  const from = text.indexOf(begin);
+  const to = text.indexOf(end);
+  if (from < 0 || to < from) throw new Error(`docs/benchmark.md has lost its markers ${begin} and ${end}`);
+  return `${text.slice(0, from + begin.length)}\n\n${part}\n\n${text.slice(to)}`;
+}
