@@ -11,6 +11,7 @@ import {
   purchaseOrderReferenceId,
   REFERENCE_TYPES,
   referenceKey,
+  reopenedWorkflowId,
   trackingId,
   workflowIdOf,
   type Leg,
@@ -53,6 +54,10 @@ describe('every form of key and ID is frozen', () => {
     [
       moveStockWorkflowId({ referenceType: 'MATERIAL_TRANSFER', referenceId: 'T-1', legs }),
       'MATERIAL_TRANSFER/T-1/8548335d08f1d006a5b54a1c6fb43c8c',
+    ],
+    [
+      reopenedWorkflowId({ referenceType: 'MATERIAL_TRANSFER', referenceId: 'T-1', legs }, 2),
+      'MATERIAL_TRANSFER/T-1/8548335d08f1d006a5b54a1c6fb43c8c/2',
     ],
     [ensureDefaultLocationWorkflowId({ merchantId: 'café/1' }), 'MERCHANT/caf%C3%A9%2F1'],
     [ensureInventoryItemWorkflowId({ variantId: 'v/1', merchantId: 'm' }), 'PRODUCT_VARIANT/v%2F1/m'],

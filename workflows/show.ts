@@ -1,6 +1,6 @@
 /** What a person reads of a workflow in the Web UI. */
-import { defineSearchAttributeKey } from '@temporalio/common';
-import { setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
+import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
+import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import {
   SEARCH_ATTRIBUTES,
   type MoveStock,
@@ -12,7 +12,10 @@ import { choices, parkedAttribute, type Decided, type Parked } from '../decision
 import { code, plain } from '../markdown';
 
 const outcomeKey = defineSearchAttributeKey(SEARCH_ATTRIBUTES.outcome, 'KEYWORD');
+const stocksKey = defineSearchAttributeKey(SEARCH_ATTRIBUTES.stocks, 'KEYWORD_LIST');
 const MAX_LINES = 50;
+/** A visibility store keeps a list in 2,048 bytes; an ID has at most 120. */
+const MAX_SEARCHABLE = 12;
 
 /** Makes an outcome that is not the usual one searchable. An upsert costs the visibility store a write. */
 export function showOutcome(outcome: Outcome): void {
@@ -35,7 +38,10 @@ export function showParked(
 ): void {
   const { against, until } = here;
   if (before?.here?.against.outcome !== against.outcome) {
-    upsertSearchAttributes([{ key: outcomeKey, value: parkedAttribute(against.outcome) }]);
+    upsertSearchAttributes([
+      { key: outcomeKey, value: parkedAttribute(against.outcome) },
+      ...stocksOf(command),
+    ]);
   }
   setCurrentDetails(
     [
@@ -102,6 +108,12 @@ function describe(result: MoveStockResult): string[] {
 function decidedBy(decided: Decided | undefined): string[] {
   if (!decided) return [];
   return [`Decided by ${plain(decided.actor)}: ${decided.decision}, because ${plain(decided.reason)}`];
+}
+
+/** A command out of a group was started without its stocks, and a person looks for what is parked by them. */
+function stocksOf({ legs }: MoveStock): SearchAttributePair[] {
+  if (workflowInfo().typedSearchAttributes.get(stocksKey) !== undefined) return [];
+  return [{ key: stocksKey, value: legs.slice(0, MAX_SEARCHABLE).map((leg) => leg.inventoryStockId) }];
 }
 
 function place({ topic, partition, offset }: Source): string {
