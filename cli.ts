@@ -3,6 +3,7 @@
  * The program `inventory`: one verb per process. Exit codes: 0 fine, 1 a check found something, 2 could not run.
  */
 import { Command } from 'commander';
+import { registerAdjust } from './cli/adjust';
 import { registerAudit } from './cli/audit';
 import { EXIT } from './cli/context';
 import { registerParked } from './cli/parked';
@@ -20,6 +21,7 @@ registerService(program);
 registerSetup(program);
 registerAudit(program);
 registerTrace(program);
+registerAdjust(program);
 registerParked(program);
 registerReopen(program);
 

@@ -2,20 +2,15 @@ import { writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { audit, type AuditCounts } from '../activities/audit';
 import { openCheckpoint } from '../activities/auditCheckpoint';
-import { repairId, type Finding, type Repair } from '../activities/auditFinding';
+import { repairId, type Finding } from '../activities/auditFinding';
 import { EXIT, print, printJson, settings, visible, withDatabase } from './context';
+import type { Plan } from './plan';
 import { count, paint, Progress } from './progress';
 
 interface Options {
   json?: boolean;
   plan?: string;
   since?: string;
-}
-
-/** A file of `audit --plan`, which `adjust --plan` posts. */
-export interface Plan {
-  inventoryPlan: 1;
-  items: (Repair & { id: string; reason: string })[];
 }
 
 /** Findings that `--json` lists and a plan takes up; more are counted. */

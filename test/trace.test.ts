@@ -1,4 +1,5 @@
 /** "Why is this stock at 7?" and "what happened to this order?", asked of the real program. */
+import type { StockTrace, TracedEntry } from '../activities/trace';
 import { createSystem, type System } from './system';
 
 jest.setTimeout(120_000);
@@ -31,19 +32,28 @@ const paid = (id: number, quantity: string) => ({
   paidAt: '2026-11-01T12:00:00Z',
   lines: [{ stockId: 'A', quantity }],
 });
-const json = async (...args: string[]) => {
+/** What `--json` prints, as far as it is looked at here. */
+interface Answer {
+  code: number | null;
+  stock: StockTrace;
+  entries: TracedEntry[];
+  workflows: { status: string; outcome?: string }[];
+  hits: object[];
+}
+
+const json = async (...args: string[]): Promise<Answer> => {
   const { code, out, err } = await system.cli('trace', '--json', ...args);
   expect(err).toBe('');
-  return { code, ...(JSON.parse(out) as Record<string, any>) } as Record<string, any>;
+  return { ...(JSON.parse(out) as Answer), code };
 };
 
 test('a stock: opening, every entry with its balance, source and workflow, and what still waits on it', async () => {
   const { code, stock, workflows } = await json('A');
   expect(code).toBe(0);
   expect(stock).toMatchObject({ onHand: '90', opening: '100', sequence: 3 });
-  expect(stock.entries.map((e: any) => [e.sequence, e.delta]).length).toBe(3);
-  expect(stock.entries.at(-1).onHandAfter).toBe('90');
-  expect(stock.entries[0].source.topic).toContain(system.name);
+  expect(stock.entries.map((e) => [e.sequence, e.delta]).length).toBe(3);
+  expect(stock.entries.at(-1)!.onHandAfter).toBe('90');
+  expect(stock.entries[0]!.source.topic).toContain(system.name);
   // The edited order is parked and names this stock.
   expect(workflows).toContainEqual(
     expect.objectContaining({ status: 'RUNNING', outcome: 'PARKED/CONFLICT' }),
@@ -57,9 +67,9 @@ test('a stock: opening, every entry with its balance, source and workflow, and w
 
 test('pages and --since', async () => {
   const last = await json('A', '--limit', '1');
-  expect(last.stock.entries.map((e: any) => e.sequence)).toEqual([3]);
+  expect(last.stock.entries.map((e) => e.sequence)).toEqual([3]);
   const before = await json('A', '--limit', '1', '--before', String(last.stock.before));
-  expect(before.stock.entries.map((e: any) => e.sequence)).toEqual([2]);
+  expect(before.stock.entries.map((e) => e.sequence)).toEqual([2]);
   const after = await json('A', '--limit', '1', '--after', '1');
   expect(after.stock).toMatchObject({ entries: [{ sequence: 2 }], after: 2 });
   expect((await json('A', '--since', '2999-01-01T00:00:00Z')).stock.entries).toEqual([]);
@@ -74,7 +84,7 @@ test('an order: its legs, and the edited delivery that waits for a person', asyn
     { attempt: 1, outcome: 'APPLIED', delta: '-2', inventoryStockId: 'A' },
     { attempt: 2, outcome: 'PARKED', delta: '0', asked: '-5', case: 'CONFLICT' },
   ]);
-  expect(workflows.map((w: any) => w.status).sort()).toEqual(['COMPLETED', 'RUNNING']);
+  expect(workflows.map((w) => w.status).sort()).toEqual(['COMPLETED', 'RUNNING']);
   // Its bare ID finds the same.
   expect((await json(`SO-1-${system.name}`)).entries).toEqual(entries);
   expect((await system.cli('trace', reference)).out).toContain('(-5)');
@@ -82,7 +92,7 @@ test('an order: its legs, and the edited delivery that waits for a person', asyn
 
 test('a purchase order shows its receipts', async () => {
   const { entries } = await json(`PO-${system.name}`);
-  expect(entries.map((e: any) => e.referenceId)).toEqual([`PO-${system.name}#R-1`, `PO-${system.name}#R-2`]);
+  expect(entries.map((e) => e.referenceId)).toEqual([`PO-${system.name}#R-1`, `PO-${system.name}#R-2`]);
 });
 
 test('what nobody knows: exit code 1, and --search-topic says whether a topic still holds it', async () => {
