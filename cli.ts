@@ -6,6 +6,7 @@ import { Command } from 'commander';
 import { registerAdjust } from './cli/adjust';
 import { registerAudit } from './cli/audit';
 import { EXIT } from './cli/context';
+import { registerDeadLetters } from './cli/deadLetters';
 import { registerParked } from './cli/parked';
 import { registerReopen } from './cli/reopen';
 import { registerService } from './cli/service';
@@ -22,6 +23,7 @@ registerSetup(program);
 registerAudit(program);
 registerTrace(program);
 registerAdjust(program);
+registerDeadLetters(program);
 registerParked(program);
 registerReopen(program);
 
