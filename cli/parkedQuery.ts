@@ -8,7 +8,7 @@ import type { Temporal } from '../temporal';
 import { UsageError, visible } from './context';
 
 /** Rows fetched at once; nothing holds more of a list in memory. */
-export const PAGE_SIZE = 200;
+export const PAGE_SIZE = 100;
 /** Visibility stores keep a keyword in 255 characters. */
 const KEYWORD_CHARACTERS = 255;
 
