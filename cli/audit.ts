@@ -3,11 +3,14 @@ import type { Command } from 'commander';
 import { audit, type AuditCounts } from '../activities/audit';
 import { openCheckpoint } from '../activities/auditCheckpoint';
 import { repairId, type Finding } from '../activities/auditFinding';
-import { EXIT, print, printJson, settings, visible, withDatabase } from './context';
+import { auditTopic, type TopicAudit } from './auditTopic';
+import { EXIT, print, printJson, settings, UsageError, visible, withDatabase } from './context';
 import type { Plan } from './plan';
 import { count, paint, Progress } from './progress';
+import { spanOptions, topicOf, wishOf, type SpanOptions } from './span';
 
-interface Options {
+interface Options extends SpanOptions {
+  topic?: string;
   json?: boolean;
   plan?: string;
   since?: string;
@@ -18,14 +21,14 @@ const MAX_KEPT = 100_000;
 
 /** `inventory audit`: proves that topic, ledger and stock agree, or names what does not. */
 export function registerAudit(program: Command): void {
-  program
-    .command('audit')
+  spanOptions(program.command('audit'))
     .description(
       'prove from the ledger that every stock is explained; reads only, while events flow\n' +
         'exit code 0: all is explained, 1: something was found, 2: could not run',
     )
     .option('--since <file>', 'check only what changed since the audit that left this file; renews it')
     .option('--plan <file>', 'write the repair entries that `inventory adjust --plan` can post')
+    .option('--topic <name>', 'also check that this topic (or the span of it) and the ledger agree')
     .option('--json', 'print counts and findings as JSON')
     .action(run);
 }
@@ -34,23 +37,44 @@ async function run(options: Options): Promise<void> {
   const config = settings();
   const findings: Finding[] = [];
   const progress = new Progress('audit');
+  const onFinding = (finding: Finding) => {
+    if (findings.length < MAX_KEPT) findings.push(finding);
+    progress.clear();
+    if (!options.json) printFinding(finding);
+  };
+  const ofTopic = options.topic === undefined ? undefined : topicOf(config, options.topic);
+  const wish = wishOf(options);
+  if (ofTopic === undefined && Object.values(wish).some((value) => value !== undefined)) {
+    throw new UsageError('--from, --to, --partition and --offsets are spans of a --topic');
+  }
+  let topic: TopicAudit | undefined;
   const counts = await withDatabase(config, async (database) => {
     const entries = await database.tracking.estimatedDocumentCount();
     const checkpoint = options.since === undefined ? undefined : await openCheckpoint(options.since);
-    return audit(database, {
+    const counted = await audit(database, {
       ...(checkpoint ? { checkpoint } : {}),
       onProgress: (so) => progress.show(so.entries, checkpoint?.isFirst === false ? 0 : entries),
-      onFinding: (finding) => {
-        if (findings.length < MAX_KEPT) findings.push(finding);
-        progress.clear();
-        if (!options.json) printFinding(finding);
-      },
+      onFinding,
     });
+    if (ofTopic !== undefined) {
+      topic = await auditTopic({
+        config,
+        database,
+        topic: ofTopic,
+        wish,
+        onFinding: (finding) => {
+          counted.findings++;
+          onFinding(finding);
+        },
+        onProgress: (records, of) => progress.show(records, of),
+      });
+    }
+    return counted;
   });
   progress.clear();
   if (options.plan !== undefined) writePlan(options.plan, findings);
-  if (options.json) printJson({ ...counts, list: findings });
-  else printCounts(counts);
+  if (options.json) printJson({ ...counts, ...(topic ? { topic } : {}), list: findings });
+  else printCounts(counts, topic);
   if (counts.findings > 0) process.exitCode = EXIT.foundSomething;
 }
 
@@ -60,7 +84,17 @@ function printFinding({ check, problem, key, stockId, text, repair }: Finding): 
   print(`${paint(`${check} ${problem}`, 'red')}: ${visible(key)}${stock}: ${visible(text)}${remedy}`);
 }
 
-function printCounts({ stocks, unchanged, entries, transfers, findings }: AuditCounts): void {
+function printCounts(
+  { stocks, unchanged, entries, transfers, findings }: AuditCounts,
+  topic: TopicAudit | undefined,
+): void {
+  if (topic) {
+    topic.notes.forEach((note) => print(visible(note)));
+    const parts = Object.entries(topic.counts).map(([what, number]) => `${count(number)} ${what}`);
+    print(
+      `${count(topic.records)} records of the topic: ${parts.join(', ')}; ${count(topic.entries)} entries name them`,
+    );
+  }
   const since = unchanged > 0 ? ` (${count(unchanged)} unchanged since the checkpoint)` : '';
   print(`${count(stocks)} stocks${since}, ${count(entries)} entries, ${count(transfers)} transfers checked`);
   print(

@@ -5,7 +5,7 @@ import { createGroupingStarter } from '../bridge/group';
 import { openAdmin } from '../bridge/kafka';
 import { resolveSpans, spanSize, type Spans, type Wish } from '../bridge/replaySpans';
 import { createLauncher, createStarter } from '../bridge/start';
-import { createDecoder, TOPIC_NAMES, type TopicName } from '../bridge/topics';
+import { createDecoder, TOPIC_NAMES } from '../bridge/topics';
 import type { Config } from '../config';
 import { topicSettings } from '../connections';
 import { createLogger } from '../log';
@@ -16,7 +16,6 @@ import {
   quietKafka,
   settings,
   UsageError,
-  visible,
   withDatabase,
   withTemporal,
 } from './context';
@@ -32,13 +31,10 @@ import {
 import { differencesOf, type Counts } from './replayCounts';
 import { forecastSpan } from './replayForecast';
 import { printReplay, type Report } from './replayReport';
-import { number, time } from './trace';
+import { spanOptions, topicOf, wishOf, type SpanOptions } from './span';
+import { number } from './trace';
 
-interface Options {
-  from?: number;
-  to?: number;
-  partition?: number;
-  offsets?: string;
+interface Options extends SpanOptions {
   apply?: boolean;
   rate: number;
   out?: string;
@@ -64,38 +60,6 @@ export function registerReplay(program: Command): void {
     )
     .option('--json', 'print the result as JSON')
     .action(run);
-}
-
-/** The options that say which records are meant. */
-export function spanOptions(command: Command): Command {
-  return command
-    .option(
-      '--from <time>',
-      'from the first record of this time on (ISO 8601 with a zone, or epoch ms)',
-      time,
-    )
-    .option('--to <time>', 'up to, not including, the first record of this time', time)
-    .option('--partition <n>', 'only this partition', number)
-    .option('--offsets <a..b>', 'of that partition: from offset a up to, not including, b');
-}
-
-/** @throws UsageError */
-export function wishOf(options: Pick<Options, 'from' | 'to' | 'partition' | 'offsets'>): Wish {
-  const wish: Wish = { fromMs: options.from, toMs: options.to, partition: options.partition };
-  if (options.offsets === undefined) return wish;
-  const match = /^(\d{1,18})\.\.(\d{1,18})$/.exec(options.offsets);
-  if (!match) throw new UsageError('--offsets looks like 100..200');
-  if (options.from !== undefined || options.to !== undefined)
-    throw new UsageError('give either times or offsets');
-  return { ...wish, offsets: { from: BigInt(match[1]!), to: BigInt(match[2]!) } };
-}
-
-/** @throws UsageError when the program has no rules for the topic */
-export function topicOf(config: Config, given: string): string {
-  const { topics } = topicSettings(config);
-  if (given in topics) return topics[given as TopicName];
-  if (Object.values(topics).includes(given)) return given;
-  throw new UsageError(`${visible(given)} is none of the event topics: ${Object.values(topics).join(', ')}`);
 }
 
 async function run(given: string, options: Options): Promise<void> {
