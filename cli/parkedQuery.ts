@@ -1,5 +1,5 @@
 /** Parked commands as Temporal's visibility store lists them. */
-import type { WorkflowExecutionInfo } from '@temporalio/client';
+import { isGrpcServiceError, QueryNotRegisteredError, type WorkflowExecutionInfo } from '@temporalio/client';
 import { type Command, Option } from 'commander';
 import ms from 'ms';
 import { REFERENCE_TYPES, SEARCH_ATTRIBUTES } from '../commands';
@@ -9,6 +9,8 @@ import { UsageError, visible } from './context';
 
 /** Rows fetched at once; nothing holds more of a list in memory. */
 export const PAGE_SIZE = 100;
+/** gRPC's CANCELLED and DEADLINE_EXCEEDED, and FAILED_PRECONDITION for a task queue that nobody polls. */
+const NO_WORKER: ReadonlySet<number> = new Set([1, 4, 9]);
 /** Visibility stores keep a keyword in 255 characters. */
 const KEYWORD_CHARACTERS = 255;
 
@@ -83,12 +85,25 @@ export async function parkedIds(temporal: Temporal, ref: string, taskQueue: stri
   return ids;
 }
 
-/** What a parked workflow says of itself; undefined when it is not parked. A worker has to run for this. */
+/**
+ * What a parked workflow says of itself; undefined when it is not parked.
+ * @throws UsageError when no worker answers for it
+ */
 export async function viewOf({ client }: Temporal, workflowId: string): Promise<ParkedView | undefined> {
-  const view = await client.withDeadline(Date.now() + 10_000, () =>
-    client.workflow.getHandle(workflowId).query<ParkedView | null>(PARKED_QUERY),
-  );
-  return view ?? undefined;
+  try {
+    const view = await client.withDeadline(Date.now() + 10_000, () =>
+      client.workflow.getHandle(workflowId).query<ParkedView | null>(PARKED_QUERY),
+    );
+    return view ?? undefined;
+  } catch (error) {
+    // A workflow that was never parked does not know the question.
+    if (error instanceof QueryNotRegisteredError) return undefined;
+    const cause = error instanceof Error ? error.cause : undefined;
+    if (isGrpcServiceError(cause) && NO_WORKER.has(cause.code)) {
+      throw new UsageError(`no worker answers for ${visible(workflowId)}: start inventory worker or run`);
+    }
+    throw error;
+  }
 }
 
 function row({ searchAttributes, startTime, workflowId }: WorkflowExecutionInfo): ParkedRow {
