@@ -4,7 +4,8 @@ import { SEARCH_ATTRIBUTES } from '../commands';
 import { decodeAll } from '../stack/settled';
 import { createSystem, type System } from './system';
 
-jest.setTimeout(120_000);
+// Ten times what it takes: on a machine that is busy otherwise, starting a process alone takes half a minute.
+jest.setTimeout(400_000);
 let system: System;
 afterEach(() => system.close());
 

@@ -94,7 +94,7 @@ export async function createSystem(partitions = 1, more: Record<string, string> 
       );
       const ready = verb === 'worker' ? 'worker takes work' : 'bridge reads';
       for (let tries = 0; !output.includes(ready); tries++) {
-        if (child.exitCode !== null || tries > 600)
+        if (child.exitCode !== null || tries > 2_400)
           throw new Error(`inventory ${verb} did not come up:\n${output}`);
         await sleep(50);
       }
