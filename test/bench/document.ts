@@ -53,15 +53,24 @@ function mainPart(results: Results): string {
 
 function whereText({ where, samples }: Results): string {
   const loads = samples.map((sample) => sample.load);
+  const runs = Math.max(...samples.map((sample) => sample.run));
   const versions = Object.entries(where.versions).map(([name, version]) => `${name} ${version}`);
   return [
-    `- Measured ${where.date}, ${where.runs} runs, on ${where.machine}; contenders, servers and producer all on it.`,
+    `- Measured ${where.date}, ${runs === 1 ? '1 run' : `${runs} runs`}, on ${where.machine}; contenders, servers and producer all on it.`,
     `- One-minute load average before each measurement ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)}, the measurements' own load included.`,
     `- Temporal: ${where.temporal}.`,
     `- Versions: ${versions.join(', ')}.`,
     `- ${checks(samples)}`,
+    ...(Math.max(...loads) > where.cores * BUSY ? [BUSY_TEXT] : []),
   ].join('\n');
 }
+
+/** The measurements alone come to about two waiting programs a core. */
+const BUSY = 3;
+const BUSY_TEXT =
+  '- **Other programs kept the machine busy during this run.** Rates and latencies are far from what it can do, and ' +
+  'since contenders met different loads, ratios between them say little. Processor seconds, memory, history, bytes ' +
+  'and ledger checks stand.';
 
 function checks(samples: Results['samples']): string {
   const checked = samples.flatMap((sample) =>

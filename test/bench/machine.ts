@@ -26,6 +26,7 @@ export async function describeRun(database: Database, runs: number, events: numb
   };
   return {
     date: new Date().toISOString().slice(0, 16).replace('T', ' ') + ' UTC',
+    cores: os.cpus().length,
     machine: `${os.cpus().length} cores (${os.cpus()[0]?.model.trim() ?? 'unknown'}), ${Math.round(os.totalmem() / 2 ** 30)} GB memory, ${os.type()} ${os.release()}`,
     temporal: `dev server, durable on disk (\`--db-filename\`): ${temporal.replace(/^temporal version /, 'CLI ')}`,
     versions: Object.fromEntries(Object.entries(versions).filter(([, version]) => version)) as Record<

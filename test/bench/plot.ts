@@ -50,7 +50,7 @@ export function plot(results: Results): string {
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="sans-serif" font-size="13">`,
     `<rect width="${WIDTH}" height="${height}" fill="#fff"/>`,
-    `<text x="${LEFT}" y="18" font-weight="bold">Events per second, backlog, logarithmic; light: from least to most of ${results.where.runs} runs</text>`,
+    `<text x="${LEFT}" y="18" font-weight="bold">Events per second, backlog, logarithmic; light: up to the most of all runs</text>`,
     ...[...legend, ...grid, ...rows],
     '</svg>',
     '',

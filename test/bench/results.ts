@@ -58,6 +58,7 @@ export type Sample = (Backlog | Latency | Failure) & {
 export interface Where {
   date: string;
   machine: string;
+  cores: number;
   temporal: string;
   versions: Record<string, string>;
   runs: number;
