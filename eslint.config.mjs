@@ -9,7 +9,8 @@ const pureImports = {
     },
     {
       regex: '^\\.\\./(?!commands$|decisions$|markdown$|activities$|activities/)',
-      message: 'Workflow code imports only commands.ts, decisions.ts, markdown.ts and the types of activities.',
+      message:
+        'Workflow code imports only commands.ts, decisions.ts, markdown.ts and the types of activities.',
     },
     { regex: '^\\.\\./activities', allowTypeImports: true, message: 'Import only types from activities.' },
   ],
@@ -20,12 +21,18 @@ export default tseslint.config(
   ...tseslint.configs.recommendedTypeChecked,
   {
     languageOptions: {
-      parserOptions: { projectService: { allowDefaultProject: ['*.mjs', '*.js'] }, tsconfigRootDir: import.meta.dirname },
+      parserOptions: {
+        projectService: { allowDefaultProject: ['*.mjs', '*.js'] },
+        tsconfigRootDir: import.meta.dirname,
+      },
     },
     rules: {
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
       '@typescript-eslint/consistent-type-imports': 'error',
-      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { considerDefaultExhaustiveForUnions: true },
+      ],
     },
   },
   {
@@ -39,13 +46,20 @@ export default tseslint.config(
       'no-restricted-properties': [
         'error',
         { object: 'Promise', property: 'all', message: 'One transaction runs one operation at a time.' },
-        { object: 'Promise', property: 'allSettled', message: 'One transaction runs one operation at a time.' },
+        {
+          object: 'Promise',
+          property: 'allSettled',
+          message: 'One transaction runs one operation at a time.',
+        },
       ],
     },
   },
   {
     files: ['test/**/*.ts'],
-    rules: { '@typescript-eslint/no-unsafe-assignment': 'off', '@typescript-eslint/no-unsafe-member-access': 'off' },
+    rules: {
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+      '@typescript-eslint/no-unsafe-member-access': 'off',
+    },
   },
   { files: ['**/*.mjs', '**/*.js'], extends: [tseslint.configs.disableTypeChecked] },
 );

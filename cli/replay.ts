@@ -10,15 +10,7 @@ import type { Config } from '../config';
 import { topicSettings } from '../connections';
 import { createLogger } from '../log';
 import type { Temporal } from '../temporal';
-import {
-  EXIT,
-  print,
-  quietKafka,
-  settings,
-  UsageError,
-  withDatabase,
-  withTemporal,
-} from './context';
+import { EXIT, print, quietKafka, settings, UsageError, withDatabase, withTemporal } from './context';
 import { Progress } from './progress';
 import { applySpan } from './replayApply';
 import {
