@@ -69,8 +69,8 @@ function whereText({ where, samples }: Results): string {
 const BUSY = 3;
 const BUSY_TEXT =
   '- **Other programs kept the machine busy during this run.** Rates and latencies are far from what it can do, and ' +
-  'since contenders met different loads, ratios between them say little. Processor seconds, memory, history, bytes ' +
-  'and ledger checks stand.';
+  'since contenders met different loads, ratios between them say little. Processor seconds are too high as well, most ' +
+  'for whoever took long, because waiting and polling cost too. History, bytes and ledger checks stand.';
 
 function checks(samples: Results['samples']): string {
   const checked = samples.flatMap((sample) =>
