@@ -33,6 +33,11 @@ const GROUP_MAX_BYTES = 450_000;
  */
 const GROUPS_IN_FLIGHT = 3;
 
+/**
+ * Single starts not yet answered. More wait only where Temporal is slower than the set rate, and there groups help.
+ */
+const SINGLES_IN_FLIGHT = 20;
+
 /** A group that has not finished after this no longer holds the next one back: its worker is away, say. */
 const GROUP_WAIT_MS = 5 * 60_000;
 
@@ -50,9 +55,20 @@ export function createGroupingStarter(single: Starter, launch: Launcher, setting
   const inFlight = new Slots(GROUPS_IN_FLIGHT);
   const stock = new Group('moveStockBatch', launch, inFlight, settings);
   const catalogue = new Group('ensureCatalogueBatch', launch, inFlight, settings);
+  let singlesInFlight = 0;
+  // While a group fills or runs, what comes joins the next one: a stalled bridge sees no commands, and must not take
+  // that for a quiet hour and start a handful of workflows into the stall.
+  const isQuiet = () => inFlight.areFree && stock.isEmpty && catalogue.isEmpty;
   return {
-    start: (command, signal) => {
-      if (rate.isBelow()) return single.start(command, signal);
+    start: async (command, signal) => {
+      if (rate.isBelow() && isQuiet() && singlesInFlight < SINGLES_IN_FLIGHT) {
+        singlesInFlight++;
+        try {
+          return await single.start(command, signal);
+        } finally {
+          singlesInFlight--;
+        }
+      }
       return (command.type === 'moveStock' ? stock : catalogue).add(command, signal);
     },
   };
@@ -92,6 +108,10 @@ class Group {
     private readonly inFlight: Slots,
     private readonly settings: GroupSettings,
   ) {}
+
+  get isEmpty(): boolean {
+    return this.members.length === 0;
+  }
 
   add(command: Command, signal: AbortSignal | undefined): Promise<'started' | 'duplicate'> {
     return new Promise((resolve, reject) => {
@@ -182,8 +202,15 @@ class Group {
 /** A bounded number of holders; whoever waits longest is next. */
 class Slots {
   private readonly waiting: (() => void)[] = [];
+  private free: number;
 
-  constructor(private free: number) {}
+  constructor(private readonly all: number) {
+    this.free = all;
+  }
+
+  get areFree(): boolean {
+    return this.free === this.all;
+  }
 
   async take(): Promise<() => void> {
     if (this.free > 0) this.free--;

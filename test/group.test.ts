@@ -14,7 +14,12 @@ interface Fakes {
 }
 
 /** A grouping starter whose launches are recorded; groups finish when told. */
-function grouping(settings: { singleStartsPerSecond: number; groupMax?: number; failing?: boolean }) {
+function grouping(settings: {
+  singleStartsPerSecond: number;
+  groupMax?: number;
+  failing?: boolean;
+  slowSingles?: boolean;
+}) {
   const waiting: (() => void)[] = [];
   const fakes: Fakes = {
     launched: [],
@@ -22,7 +27,12 @@ function grouping(settings: { singleStartsPerSecond: number; groupMax?: number; 
     finish: () => waiting.splice(0).forEach((done) => done()),
   };
   const starter = createGroupingStarter(
-    { start: (command) => (fakes.singles.push(command), Promise.resolve('started' as const)) },
+    {
+      start: (command) => {
+        fakes.singles.push(command);
+        return settings.slowSingles ? new Promise(() => undefined) : Promise.resolve('started' as const);
+      },
+    },
     (launch) => {
       fakes.launched.push(launch);
       return settings.failing ? Promise.reject(new Error('away')) : Promise.resolve('started' as const);
@@ -58,13 +68,37 @@ test('above the rate commands are grouped, and single starts return when the loa
   const starts = Array.from({ length: 60 }, (_, i) => starter.start(command(i)));
   const timer = setInterval(finish, 5);
   await Promise.all(starts);
-  clearInterval(timer);
   expect(singles.length).toBeLessThanOrEqual(21);
   expect(sizes(launched).reduce((sum, n) => sum + n, singles.length)).toBe(60);
   await sleep(2_100);
   const before = singles.length;
   await starter.start(command(100));
   expect(singles.length).toBe(before + 1);
+  clearInterval(timer);
+});
+
+test('while a group runs nothing is started beside it, however long the bridge has seen no command', async () => {
+  const { starter, singles, launched, finish } = grouping({ singleStartsPerSecond: 20 });
+  await Promise.all(Array.from({ length: 40 }, (_, i) => starter.start(command(i))));
+  const before = singles.length;
+  await sleep(2_100);
+  await starter.start(command(100));
+  expect(singles.length).toBe(before);
+  finish();
+  await sleep(10);
+  finish();
+  await sleep(10);
+  await starter.start(command(101));
+  expect(singles.length).toBe(before + 1);
+  expect(sizes(launched).at(-1)).toBe(1);
+});
+
+test('when single starts are answered slower than they come, the rest is grouped', async () => {
+  const { starter, singles, launched } = grouping({ singleStartsPerSecond: 1_000, slowSingles: true });
+  const starts = Array.from({ length: 30 }, (_, i) => starter.start(command(i)));
+  await Promise.race([Promise.all(starts), sleep(100)]);
+  expect(singles).toHaveLength(20);
+  expect(sizes(launched)).toEqual([10]);
 });
 
 test('a group holds its commands in order, under the ID that its members make', async () => {
