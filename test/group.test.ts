@@ -10,7 +10,7 @@ import { order } from './commandsFor';
 interface Fakes {
   launched: Launch[];
   singles: Command[];
-  finish(): void;
+  finish: () => void;
 }
 
 /** A grouping starter whose launches are recorded; groups finish when told. */
