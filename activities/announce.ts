@@ -6,7 +6,8 @@ import type { TrackingEntry } from './models';
 /** Counts and logs each command that was parked or decided, once, from its first entry. */
 export function announce(entries: readonly TrackingEntry[], log: Logger): void {
   for (const entry of entries) {
-    if (entry.line !== 0) continue;
+    // Nearly all are applied as they came.
+    if (entry.line !== 0 || (entry.outcome === 'APPLIED' && entry.decision === undefined)) continue;
     const { referenceType, referenceId, attempt, source, workflowId, decision, actor, reason } = entry;
     const about = {
       reference: referenceKey(referenceType, referenceId),

@@ -1,6 +1,6 @@
 /** Entries and stocks as they stand while a list of commands is judged: what was read, and what is to be written. */
 import Big from 'big.js';
-import { referenceKey, trackingId, type Leg, type MoveStock } from '../commands';
+import { referenceKey, trackingId, type Leg, type MoveStock, type PostedLeg } from '../commands';
 import type { Case, Decided } from '../decisions';
 import { readOnHand, toDecimal128 } from './decimals';
 import type { Posting, Snapshot } from './judge';
@@ -54,58 +54,61 @@ export class Books {
   }
 
   /** Adds the legs, whose stocks exist, to their stocks as a new attempt. */
-  apply(posting: Posting, legs: readonly Leg[], decided?: Decided, correctionOf?: number): EffectEntry[] {
+  apply(posting: Posting, legs: readonly Leg[], decided?: Decided, correctionOf?: number): PostedLeg[] {
     const attempt = this.nextAttempt(posting.command);
     const repairs = posting.command.adjustment?.repairs;
-    return legs.map((leg, line) => {
-      const stock = this.stocks.get(leg.inventoryStockId)!;
+    return legs.map(({ inventoryStockId, delta }, line) => {
+      const stock = this.stocks.get(inventoryStockId)!;
       // What a repair accounts for has moved the stock already.
-      const moved = repairs ? '0' : leg.delta;
+      const moved = new Big(repairs ? 0 : delta);
       stock.onHand = stock.onHand.plus(moved);
       stock.sequence += 1;
-      const change = this.changes.get(leg.inventoryStockId);
-      this.changes.set(leg.inventoryStockId, {
-        inc: (change?.inc ?? new Big(0)).plus(moved),
-        sequence: stock.sequence,
-      });
-      return this.write<EffectEntry>({
-        ...this.entry(posting, leg.inventoryStockId, attempt, line, decided),
-        outcome: 'APPLIED',
-        delta: toDecimal128(new Big(leg.delta)),
-        onHandAfter: this.balance(leg.inventoryStockId, stock.onHand),
-        sequence: stock.sequence,
-        // Only an entry that takes stock away can be to blame for a balance below zero.
-        belowZero: leg.delta.startsWith('-') && stock.onHand.lt(0),
-        ...(correctionOf === undefined ? {} : { correctionOf }),
-        ...(repairs ? { repairs } : {}),
-      });
+      const change = this.changes.get(inventoryStockId);
+      if (change) {
+        change.inc = change.inc.plus(moved);
+        change.sequence = stock.sequence;
+      } else this.changes.set(inventoryStockId, { inc: moved, sequence: stock.sequence });
+      // Only an entry that takes stock away can be to blame for a balance below zero.
+      const belowZero = delta.startsWith('-') && stock.onHand.lt(0);
+      const entry = this.entry(posting, inventoryStockId, attempt, line, decided) as EffectEntry;
+      entry.outcome = 'APPLIED';
+      entry.delta = toDecimal128(repairs ? new Big(delta) : moved);
+      entry.onHandAfter = this.balance(inventoryStockId, stock.onHand);
+      entry.sequence = stock.sequence;
+      entry.belowZero = belowZero;
+      if (correctionOf !== undefined) entry.correctionOf = correctionOf;
+      if (repairs) entry.repairs = repairs;
+      this.write(entry);
+      return { inventoryStockId, delta, onHandAfter: stock.onHand.toFixed(), belowZero };
     });
   }
 
   /** Takes the keys of all legs as a new attempt, without effect on stock. */
   note(posting: Posting, about: { parked: Case } | 'REFUSED', decided?: Decided): NoteEntry[] {
     const attempt = this.nextAttempt(posting.command);
-    return posting.command.legs.map((leg, line) =>
-      this.write<NoteEntry>({
-        ...this.entry(posting, leg.inventoryStockId, attempt, line, decided),
-        outcome: about === 'REFUSED' ? 'REFUSED' : 'PARKED',
-        ...(about === 'REFUSED' ? {} : { case: about.parked }),
-        delta: NO_EFFECT,
-        asked: toDecimal128(new Big(leg.delta)),
-        belowZero: false,
-      }),
-    );
+    return posting.command.legs.map((leg, line) => {
+      const entry = this.entry(posting, leg.inventoryStockId, attempt, line, decided) as NoteEntry;
+      entry.outcome = about === 'REFUSED' ? 'REFUSED' : 'PARKED';
+      if (about !== 'REFUSED') entry.case = about.parked;
+      entry.delta = NO_EFFECT;
+      entry.asked = toDecimal128(new Big(leg.delta));
+      entry.belowZero = false;
+      this.write(entry);
+      return entry;
+    });
   }
 
+  /** What every entry has. Fields are set one by one: taking objects apart and together was the dearest part here. */
   private entry(
     { command, workflowId, runId }: Posting,
     inventoryStockId: string,
     attempt: number,
     line: number,
     decided: Decided | undefined,
-  ) {
+  ): Omit<TrackingEntry, 'outcome' | 'delta' | 'belowZero'> {
     const { referenceType, referenceId, occurredAt, source, adjustment } = command;
-    return {
+    const { topic, partition, offset } = source;
+    const entry: Omit<TrackingEntry, 'outcome' | 'delta' | 'belowZero'> = {
       _id: trackingId(referenceType, referenceId, inventoryStockId, attempt),
       referenceType,
       referenceId,
@@ -114,23 +117,30 @@ export class Books {
       line,
       occurredAt: new Date(occurredAt),
       recordedAt: this.now,
-      source: { ...source, offset: Long.fromString(source.offset) },
+      source: { topic, partition, offset: Long.fromString(offset) },
       workflowId,
       runId,
-      ...(adjustment ? { actor: adjustment.actor, reason: adjustment.reason } : {}),
-      ...(adjustment?.counted === undefined ? {} : { counted: toDecimal128(new Big(adjustment.counted)) }),
-      ...(decided ? { decision: decided.decision, actor: decided.actor, reason: decided.reason } : {}),
     };
+    if (adjustment) {
+      entry.actor = adjustment.actor;
+      entry.reason = adjustment.reason;
+      if (adjustment.counted !== undefined) entry.counted = toDecimal128(new Big(adjustment.counted));
+    }
+    if (decided) {
+      entry.decision = decided.decision;
+      entry.actor = decided.actor;
+      entry.reason = decided.reason;
+    }
+    return entry;
   }
 
   private nextAttempt(command: MoveStock): number {
     return 1 + this.entriesOf(command).reduce((most, { attempt }) => Math.max(most, attempt), 0);
   }
 
-  private write<E extends TrackingEntry>(entry: E): E {
+  private write(entry: TrackingEntry): void {
     this.written.push(entry);
     this.remember(entry);
-    return entry;
   }
 
   private balance(stockId: string, onHand: Big) {

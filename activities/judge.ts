@@ -4,7 +4,7 @@
  * entries of a reference mean, `books.ts` keeps count.
  */
 import type Big from 'big.js';
-import type { Leg, MoveStock, MoveStockResult, ReferenceType } from '../commands';
+import type { Leg, MoveStock, MoveStockResult, PostedLeg, ReferenceType } from '../commands';
 import {
   DEFAULT_PARK_DEADLINE_MS,
   DEFAULT_UNKNOWN_STOCK_WAIT_MS,
@@ -14,7 +14,7 @@ import {
   type Parked,
   type Reopening,
 } from '../decisions';
-import { asks, conflict, postedLeg, readAttempts, recordedBy, recordedResult } from './attempts';
+import { asks, conflict, readAttempts, recordedBy, recordedResult } from './attempts';
 import { Books, BrokenStockError } from './books';
 import type { InventoryStock, TrackingEntry } from './models';
 
@@ -247,6 +247,6 @@ function unknown(legs: readonly Leg[], books: Books): string[] {
   return legs.map((leg) => leg.inventoryStockId).filter((id) => books.onHand(id) === undefined);
 }
 
-function applied(entries: Parameters<typeof postedLeg>[0][], decided?: Decided): MoveStockResult {
-  return { outcome: 'APPLIED', legs: entries.map(postedLeg), ...(decided ? { decided } : {}) };
+function applied(legs: PostedLeg[], decided?: Decided): MoveStockResult {
+  return { outcome: 'APPLIED', legs, ...(decided ? { decided } : {}) };
 }

@@ -3,6 +3,7 @@
  * order, and the offset follows the contiguous prefix whose work is durable. Nothing else moves an offset.
  */
 import { setMaxListeners } from 'node:events';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { Logger } from '../log';
 import { metrics } from '../metrics';
 import type { FetchedBatch } from './member';
@@ -35,6 +36,9 @@ export interface BatchContext {
   isLost(): boolean;
   log: Logger;
 }
+
+/** About 20 ms of decoding. */
+const BEGUN_AT_ONCE = 200;
 
 /** Rejects only with a heartbeat's error, which the client needs for joining again. */
 export async function handleBatch(batch: FetchedBatch, context: BatchContext): Promise<void> {
@@ -114,8 +118,14 @@ class Work {
   /** Never rejects. While probing, nothing is begun before the record that failed last time is durable. */
   async run(probing: boolean, signal: AbortSignal): Promise<void> {
     if (probing) await this.begin(signal);
-    const lanes = Math.min(this.context.limits.pendingPerPartition, this.batch.records.length);
-    await Promise.all(Array.from({ length: lanes }, () => this.lane(signal)));
+    const most = Math.min(this.context.limits.pendingPerPartition, this.batch.records.length);
+    const lanes: Promise<void>[] = [];
+    while (lanes.length < most && !signal.aborted) {
+      lanes.push(this.lane(signal));
+      // Thousands of records decoded in one go held up transactions, heartbeats and starts for more than a second.
+      if (lanes.length % BEGUN_AT_ONCE === 0) await yieldToOthers();
+    }
+    await Promise.all(lanes);
   }
 
   private async lane(signal: AbortSignal): Promise<void> {
