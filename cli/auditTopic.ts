@@ -1,4 +1,5 @@
 /** `audit --topic`: what the topic holds is in the ledger, or there is a stated reason why not; and the other way. */
+import { WorkflowNotFoundError, type Client } from '@temporalio/client';
 import { auditSources, SpanIndex } from '../activities/auditTopic';
 import type { Finding } from '../activities/auditFinding';
 import { Forecast } from '../activities/forecast';
@@ -89,7 +90,11 @@ export async function auditTopic(settings: Settings): Promise<TopicAudit> {
   return { records, counts, entries, notes: [...notes, ...read.notes] };
 }
 
-/** Looks again at what was not there: an event may have been on its way while we read. */
+/**
+ * Looks again, twice, at what was not there: an event may have been on its way while we read, and a group that was
+ * just started is not in Temporal's lists yet. At last Temporal is asked before the ledger, and not after it: a
+ * workflow that has ended by then has left its entry there.
+ */
 async function settleSuspects(
   settings: Settings,
   suspects: Judged[],
@@ -98,37 +103,55 @@ async function settleSuspects(
 ): Promise<void> {
   if (suspects.length === 0) return;
   const { config, topic } = settings;
-  await sleep(SETTLE_MS);
   const letters = suspects.some(({ verdict }) => verdict === 'undecodable')
     ? await lettersOf(config, topic)
     : new Set<string>();
-  const missed: Judged[] = [];
-  for (const judged of await judge(suspects.map(({ record }) => record))) {
-    const { record, verdict } = judged;
-    if (STATED.has(verdict)) add(counts, verdict);
-    else if (verdict === 'undecodable' && letters.has(`${record.partition}:${record.offset}`))
-      add(counts, verdict);
-    else missed.push(judged);
-  }
+  const unstated = async (judged: Judged[]): Promise<Judged[]> =>
+    (await judge(judged.map(({ record }) => record))).filter(({ record, verdict }) => {
+      const stated =
+        STATED.has(verdict) ||
+        (verdict === 'undecodable' && letters.has(`${record.partition}:${record.offset}`));
+      if (stated) add(counts, verdict);
+      return !stated;
+    });
+  await sleep(SETTLE_MS);
+  const missed = await unstated(suspects);
   if (missed.length === 0) return;
+  await sleep(SETTLE_MS);
   await withTemporal(config, async ({ client }) => {
-    // A group's members have no workflow of their own while it runs.
-    const running = `WorkflowType IN ('moveStockBatch', 'ensureCatalogueBatch') AND ExecutionStatus = 'Running'`;
-    const queue = config.TEMPORAL_TASK_QUEUE.replaceAll("'", "\\'");
-    const groups = await client.workflow.count(`${running} AND TaskQueue = '${queue}'`);
-    for (const judged of missed) {
-      const status = judged.command && (await statusOf(workflowIdOf(judged.command)));
-      if (status === 'RUNNING' || (judged.command && groups.count > 0)) addUnderWay(counts);
-      else settings.onFinding(missing(judged, status));
-    }
-    async function statusOf(workflowId: string): Promise<string | undefined> {
-      return client.workflow
-        .getHandle(workflowId)
-        .describe()
-        .then(({ status }) => status.name)
-        .catch(() => undefined);
+    const groups = await runningGroups(client, config.TEMPORAL_TASK_QUEUE);
+    const status = await statusOf(client, missed);
+    for (const judged of await unstated(missed)) {
+      const its = judged.command && status.get(workflowIdOf(judged.command));
+      if (judged.command && (groups > 0 || its === 'RUNNING')) addUnderWay(counts);
+      else settings.onFinding(missing(judged, its));
     }
   });
+}
+
+/** A group's members have no workflow of their own while it runs. */
+async function runningGroups(client: Client, taskQueue: string): Promise<number> {
+  const running = `WorkflowType IN ('moveStockBatch', 'ensureCatalogueBatch') AND ExecutionStatus = 'Running'`;
+  const { count } = await client.workflow.count(
+    `${running} AND TaskQueue = '${taskQueue.replaceAll("'", "\\'")}'`,
+  );
+  return count;
+}
+
+/** How the workflow of each command stands, by its ID; of one that has none, undefined. */
+async function statusOf(client: Client, judged: readonly Judged[]): Promise<Map<string, string | undefined>> {
+  const statuses = new Map<string, string | undefined>();
+  for (const { command } of judged) {
+    if (!command) continue;
+    const id = workflowIdOf(command);
+    const description = await client.workflow.getHandle(id).describe().catch(onlyMissing);
+    statuses.set(id, description?.status.name);
+  }
+  return statuses;
+}
+
+function onlyMissing(error: unknown): undefined {
+  if (!(error instanceof WorkflowNotFoundError)) throw error;
 }
 
 /** `partition:offset` of the topic's records that have a dead letter. */
