@@ -22,7 +22,6 @@ import { fetchInto } from '../stack/cache';
 import { checkFree, freePorts } from '../stack/ports';
 import type { Running } from '../stack/running';
 import { forgetRunning, noteRunning, readRunning, stopRunning, usableEnv } from '../stack/running';
-import { useOrStartStack } from '../stack/use';
 import { tally } from './run';
 
 const REPOSITORY = dirname(__dirname);
@@ -151,23 +150,6 @@ test('a stack of which only some servers still run is not used', () => {
   noted.processes.push({ name: 'kafka', pid: ended, started: '1' });
   writeFileSync(file, JSON.stringify(noted));
   expect(() => usableEnv(folder)).toThrow(/kafka ended by itself .* npm run stack:stop/);
-});
-
-test('servers that variables name are used, and their passwords not shown', async () => {
-  const lines: string[] = [];
-  const vars = {
-    KAFKA_BROKERS: 'kafka.example:9092',
-    MONGO_URL: 'mongodb://me:secret@mongo.example/inventory',
-    TEMPORAL_ADDRESS: 'temporal.example:7233',
-  };
-  const stack = await useOrStartStack(
-    { dataDir: folder, ports: 'free', onProgress: (line) => lines.push(line) },
-    vars,
-  );
-  expect(stack.env).toEqual(vars);
-  expect(stack.started).toEqual([]);
-  expect(lines).toContain('using mongo at mongodb://***@mongo.example/inventory, named by MONGO_URL');
-  await stack.stop();
 });
 
 test('docker-compose.yml starts every server and registers every search attribute', () => {
