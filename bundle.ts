@@ -6,19 +6,27 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { bundleWorkflowCode, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
 
-export const BUNDLE_FILE = path.join(__dirname, 'workflow-bundle.js');
+/** Traced workflows have a bundle of their own: where nothing is traced, no workflow pays for it. */
+export function bundleFile(traced: boolean): string {
+  return path.join(__dirname, traced ? 'workflow-bundle.traced.js' : 'workflow-bundle.js');
+}
 const MAX_BYTES = 4_000_000;
 
 /**
- * @param workflowsPath folder of the workflow types
+ * @param options.workflowsPath folder of the workflow types
+ * @param options.traced with what makes spans of workflows and of the activities they call
  * @throws Error on any warning of the bundler, and when the bundle is suspiciously large
  */
-export async function buildWorkflowBundle(
+export async function buildWorkflowBundle({
   workflowsPath = path.join(__dirname, 'workflows'),
-): Promise<WorkflowBundleWithSourceMap> {
+  traced = false,
+} = {}): Promise<WorkflowBundleWithSourceMap> {
   const complaints: string[] = [];
   const bundle = await bundleWorkflowCode({
     workflowsPath,
+    workflowInterceptorModules: traced
+      ? [require.resolve('@temporalio/interceptors-opentelemetry/lib/workflow-interceptors')]
+      : [],
     logger: {
       log: (level, message) =>
         void (level === 'WARN' || level === 'ERROR' ? complaints.push(message) : undefined),
@@ -39,9 +47,11 @@ export async function buildWorkflowBundle(
 }
 
 async function main(): Promise<void> {
-  const { code } = await buildWorkflowBundle();
-  await mkdir(path.dirname(BUNDLE_FILE), { recursive: true });
-  await writeFile(BUNDLE_FILE, code);
+  for (const traced of [false, true]) {
+    const { code } = await buildWorkflowBundle({ traced });
+    await mkdir(path.dirname(bundleFile(traced)), { recursive: true });
+    await writeFile(bundleFile(traced), code);
+  }
 }
 
 if (require.main === module) {

@@ -2,6 +2,7 @@
 /**
  * The program `inventory`: one verb per process. Exit codes: 0 fine, 1 a check found something, 2 could not run.
  */
+import './instrument';
 import { Command } from 'commander';
 import { registerAdjust } from './cli/adjust';
 import { registerAudit } from './cli/audit';

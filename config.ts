@@ -81,6 +81,8 @@ const variables = z.object({
     .transform((types): ReadonlySet<ReferenceType> => new Set(types)),
   UNKNOWN_STOCK_WAIT: duration('1s', '365d').default(DEFAULT_UNKNOWN_STOCK_WAIT_MS),
   PARK_DEADLINE: duration('1s', '3650d').default(DEFAULT_PARK_DEADLINE_MS),
+  // Read by instrument.ts, before settings are; OpenTelemetry's own default would be otlp.
+  OTEL_TRACES_EXPORTER: z.enum(['none', 'otlp', 'console']).default('none'),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });
 

@@ -12,6 +12,7 @@ import type { Config } from './config';
 import { kafkaSettings, topicPlan, topicSettings } from './connections';
 import type { Logger } from './log';
 import { checkTemporal, connectTemporal, type Temporal } from './temporal';
+import type { Tracing } from './tracing';
 import { createWorker } from './worker';
 
 export interface Parts {
@@ -23,8 +24,14 @@ export interface Parts {
  * Runs until `stop` is aborted, then drains: first the bridge, so that nothing new begins, then the worker.
  * @throws what a part needed and did not find at start, or what made it give up
  */
-export async function run(config: Config, parts: Parts, log: Logger, stop: AbortSignal): Promise<void> {
-  const temporal = await connectTemporal(config);
+export async function run(
+  config: Config,
+  parts: Parts,
+  log: Logger,
+  stop: AbortSignal,
+  tracing?: Tracing,
+): Promise<void> {
+  const temporal = await connectTemporal(config, tracing);
   let database: Database | undefined;
   let bridge: RunningBridge | undefined;
   let working: { worker: Worker; done: Promise<void> } | undefined;
@@ -32,7 +39,7 @@ export async function run(config: Config, parts: Parts, log: Logger, stop: Abort
     if (parts.worker) {
       // A frozen server must not keep connections that the next try of an activity needs.
       database = await connectDatabase(config.MONGO_URL, TIME_LIMITS_MS.activityStartToClose);
-      const worker = await createWorker(config, temporal, database, log);
+      const worker = await createWorker(config, temporal, database, log, tracing);
       working = { worker, done: worker.run() };
       working.done.catch(() => undefined);
       log.info({ taskQueue: config.TEMPORAL_TASK_QUEUE, namespace: temporal.namespace }, 'worker takes work');

@@ -5,6 +5,7 @@ import { DefaultLogger, makeTelemetryFilterString, NativeConnection, Runtime } f
 import { SEARCH_ATTRIBUTES } from './commands';
 import type { Config } from './config';
 import type { Logger } from './log';
+import type { Tracing } from './tracing';
 
 /** Numbers of `temporal.api.enums.v1.IndexedValueType`. */
 const KEYWORD = 2;
@@ -46,7 +47,10 @@ export function routeTemporalLogs(logger: Logger): void {
 }
 
 /** @throws TemporalCheckError when Temporal does not answer */
-export async function connectTemporal({ temporal }: Pick<Config, 'temporal'>): Promise<Temporal> {
+export async function connectTemporal(
+  { temporal }: Pick<Config, 'temporal'>,
+  tracing?: Tracing,
+): Promise<Temporal> {
   const { address } = temporal.connectionOptions;
   const connection = await NativeConnection.connect(temporal.connectionOptions).catch((error: unknown) => {
     throw new TemporalCheckError(
@@ -56,7 +60,11 @@ export async function connectTemporal({ temporal }: Pick<Config, 'temporal'>): P
   });
   return {
     connection,
-    client: new Client({ connection, namespace: temporal.namespace }),
+    client: new Client({
+      connection,
+      namespace: temporal.namespace,
+      ...(tracing ? { interceptors: { workflow: tracing.client } } : {}),
+    }),
     namespace: temporal.namespace,
   };
 }

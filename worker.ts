@@ -4,11 +4,12 @@ import { Worker } from '@temporalio/worker';
 import { createActivities } from './activities';
 import type { Database } from './activities/models';
 import { checkDatabase } from './activities/setup';
-import { BUNDLE_FILE, buildWorkflowBundle } from './bundle';
+import { bundleFile, buildWorkflowBundle } from './bundle';
 import { TIME_LIMITS_MS } from './commands';
 import type { Config } from './config';
 import type { Logger } from './log';
 import { checkTemporal, type Temporal } from './temporal';
+import type { Tracing } from './tracing';
 
 /**
  * Makes a worker that is ready to run: `worker.run()` takes work until `worker.shutdown()`.
@@ -19,6 +20,7 @@ export async function createWorker(
   temporal: Temporal,
   database: Database,
   log: Logger,
+  tracing?: Tracing,
 ): Promise<Worker> {
   checkTimeLimits();
   await checkDatabase(database);
@@ -27,7 +29,8 @@ export async function createWorker(
     connection: temporal.connection,
     namespace: temporal.namespace,
     taskQueue: config.TEMPORAL_TASK_QUEUE,
-    workflowBundle: { code: await loadBundle() },
+    workflowBundle: { code: await loadBundle(tracing !== undefined) },
+    ...tracing?.worker,
     activities: createActivities(
       database,
       {
@@ -47,9 +50,9 @@ export async function createWorker(
 }
 
 /** The prebuilt bundle beside the compiled program; from sources it is built on the spot. */
-async function loadBundle(): Promise<string> {
+async function loadBundle(traced: boolean): Promise<string> {
   const compiled = path.extname(__filename) === '.js';
-  return compiled ? readFile(BUNDLE_FILE, 'utf8') : (await buildWorkflowBundle()).code;
+  return compiled ? readFile(bundleFile(traced), 'utf8') : (await buildWorkflowBundle({ traced })).code;
 }
 
 /** @throws RangeError when an outer limit would give up on something inner that may still succeed */

@@ -3,6 +3,7 @@
  * together: inside one process transactions never fight each other for a stock, and the busier it is, the more
  * commands one transaction carries.
  */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { MoveStockResult } from '../commands';
 import { TIME_LIMITS_MS } from '../commands';
 import { metrics } from '../metrics';
@@ -27,6 +28,8 @@ const DUPLICATE_KEY = 11_000;
 interface Job {
   postings: readonly Posting[];
   cancelled: AbortSignal | undefined;
+  /** Runs something as if whoever asked had called it, so that a trace shows it there. */
+  inContext: ReturnType<typeof AsyncLocalStorage.snapshot>;
   resolve: (posted: Posted[]) => void;
   reject: (error: unknown) => void;
 }
@@ -52,14 +55,17 @@ export function createPost(
     running = true;
     while (queue.length > 0) {
       const jobs = takeJobs(queue);
-      await postJobs(jobs, (postings) => postTogether(database, policy, onWritten, postings));
+      // All share one transaction, which can stand in one trace only.
+      await jobs[0]?.inContext(() =>
+        postJobs(jobs, (postings) => postTogether(database, policy, onWritten, postings)),
+      );
     }
     running = false;
   }
 
   return (postings, cancelled) =>
     new Promise((resolve, reject) => {
-      queue.push({ postings, cancelled, resolve, reject });
+      queue.push({ postings, cancelled, inContext: AsyncLocalStorage.snapshot(), resolve, reject });
       if (!running) void run();
     });
 }

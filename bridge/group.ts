@@ -11,6 +11,7 @@ import { metrics } from '../metrics';
 import { describeGroup } from './describe';
 import { StartUnavailable } from './start';
 import type { Launcher, Starter } from './start';
+import { currentLink, traceGroup } from './trace';
 import { settlesWithin } from './waiting';
 
 export interface GroupSettings {
@@ -45,6 +46,7 @@ const GROUP_WAIT_MS = 5 * 60_000;
 interface Member {
   command: Command;
   bytes: number;
+  link: ReturnType<typeof currentLink>;
   signal: AbortSignal | undefined;
   resolve: (result: 'started' | 'duplicate') => void;
   reject: (error: unknown) => void;
@@ -117,7 +119,7 @@ class Group {
   add(command: Command, signal: AbortSignal | undefined): Promise<'started' | 'duplicate'> {
     return new Promise((resolve, reject) => {
       const bytes = Buffer.byteLength(JSON.stringify(command.input)) + 1;
-      this.members.push({ command, bytes, signal, resolve, reject });
+      this.members.push({ command, bytes, link: currentLink(), signal, resolve, reject });
       if (this.members.length >= this.settings.groupMax) void this.flush();
       else this.timer ??= setTimeout(() => void this.flush(), this.settings.groupLingerMs);
     });
@@ -169,12 +171,14 @@ class Group {
     const memberIds = commands.map(workflowIdOf);
     const workflowId = groupWorkflowId(memberIds);
     try {
-      const result = await this.launch({
+      const launch = {
         type: this.type,
         workflowId,
         input: this.inputOf(commands),
         description: describeGroup(commands, memberIds),
-      });
+      };
+      const links = members.map(({ link }) => link);
+      const result = await traceGroup(links, () => this.launch(launch));
       metrics.groupCommands.observe(members.length);
       for (const member of members) member.resolve(result);
       void this.finished(workflowId).finally(release);

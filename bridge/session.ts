@@ -15,6 +15,7 @@ import { lostSpan } from './positions';
 import type { StartPlan } from './positions';
 import { partitionName } from './records';
 import type { Decoded, KafkaRecord, TopicPartition } from './records';
+import { traceRecord } from './trace';
 import { settlesWithin, sleep } from './waiting';
 
 /** How often lag, uncommitted offsets and signs of life are looked at. */
@@ -164,7 +165,7 @@ export class Session {
     // Fetched before the partition was paused or told where to start: it is fetched again from the right place.
     if (generation !== this.generation || batch.isStale() || this.pauses.isPaused(batch)) return;
     const context: BatchContext = {
-      handle: (record, signal) => this.handle(record, signal),
+      handle: (record, signal) => traceRecord(record, () => this.handle(record, signal)),
       limits: this.limits,
       pauses: this.pauses,
       onPassed: (passed, next, committed) => {

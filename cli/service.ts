@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { tracing } from '../instrument';
 import { createLogger } from '../log';
 import { run, type Parts } from '../run';
 import { routeTemporalLogs } from '../temporal';
@@ -33,5 +34,5 @@ async function untilStopped(parts: Parts): Promise<void> {
       stop.abort();
     });
   }
-  await run(config, parts, log, stop.signal);
+  await run(config, parts, log, stop.signal, tracing).finally(() => tracing?.stop());
 }

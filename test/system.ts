@@ -35,7 +35,12 @@ export interface System {
   start(verb: 'run' | 'bridge' | 'worker', env?: Record<string, string>): Promise<Process>;
   /** Runs `inventory <args>` to its end. */
   cli(...args: string[]): Promise<{ code: number | null; out: string; err: string }>;
-  publish(topic: TopicName, events: object[], partition?: number): Promise<void>;
+  publish(
+    topic: TopicName,
+    events: object[],
+    partition?: number,
+    headers?: Record<string, string>,
+  ): Promise<void>;
   /** Waits until a group has passed every record and no workflow runs; the workflows of what was published. */
   settled(groupId?: string): Promise<WorkflowExecutionDescription[]>;
   close(): Promise<void>;
@@ -113,11 +118,12 @@ export async function createSystem(partitions = 1, more: Record<string, string> 
       const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
       return { code, out, err };
     },
-    publish: async (topic, events, partition) => {
+    publish: async (topic, events, partition, headers) => {
       published.push(...events.map((event) => ({ topic, value: JSON.stringify(event) })));
       await producer.send({
         topic: topicSettings(config).topics[topic],
         messages: events.map((event) => ({
+          ...(headers ? { headers } : {}),
           value: JSON.stringify(event),
           ...(partition === undefined ? {} : { partition }),
         })),

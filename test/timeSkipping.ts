@@ -42,7 +42,7 @@ export async function startTimeSkipping(): Promise<TimeSkipping> {
     namespace: env.namespace ?? 'default',
     searchAttributes: SEARCH_ATTRIBUTE_TYPES,
   });
-  const { code } = await buildWorkflowBundle(`${__dirname}/../workflows`);
+  const { code } = await buildWorkflowBundle();
   const worker: TimeSkipping['worker'] = (taskQueue, fakes, more = {}) =>
     Worker.create({
       connection: env.nativeConnection,

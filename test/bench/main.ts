@@ -103,7 +103,9 @@ async function main(): Promise<void> {
     ],
   };
   try {
-    const { code } = await buildWorkflowBundle(path.join(__dirname, 'consumers', 'emptyWorkflow.js'));
+    const { code } = await buildWorkflowBundle({
+      workflowsPath: path.join(__dirname, 'consumers', 'emptyWorkflow.js'),
+    });
     writeFileSync(bench.emptyBundle, code);
     const database = await connectDatabase(bench.mongoUrl);
     const where = await describeRun(database, options.runs, options.events);
