@@ -67,7 +67,8 @@ export async function archive(database: Database, settings: ArchiveSettings): Pr
   let size = STEP.first;
   for await (const { read, references } of oldDocuments(database, before, counts)) {
     for (let from = 0; from < references.length && !signal?.aborted;) {
-      const step = references.slice(from, from + size);
+      // Never more at once than a second may take.
+      const step = references.slice(from, from + Math.min(size, rate ?? size));
       const began = Date.now();
       const moved = await tried(() => moveDocuments(database, step, before));
       from += step.length;

@@ -50,13 +50,20 @@ export async function countArchived(
 export async function advanceOpenings(database: Database, signal?: AbortSignal): Promise<number> {
   await addMissing(database);
   let advanced = 0;
-  const behind = database.openings.find(
-    { $expr: { $gt: ['$archived', '$entries'] } },
-    { readConcern: { level: 'majority' } },
-  );
-  for await (const opening of behind) {
-    if (signal?.aborted) break;
-    if (await advance(database, opening, signal)) advanced++;
+  for (let after = ''; !signal?.aborted;) {
+    // Page by page: between two stocks an hour may pass, and no cursor lives that long.
+    const behind = await database.openings
+      .find(
+        { _id: { $gt: after }, $expr: { $gt: ['$archived', '$entries'] } },
+        { readConcern: { level: 'majority' }, limit: 500 },
+      )
+      .sort({ _id: 1 })
+      .toArray();
+    if (behind.length === 0) break;
+    after = behind.at(-1)!._id;
+    for (const opening of behind) {
+      if (!signal?.aborted && (await advance(database, opening, signal))) advanced++;
+    }
   }
   return advanced;
 }

@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { REFERENCE_TYPES, referenceKey, trackingId, type ReferenceType } from '../commands';
-import { Binary, type Decimal128, type Long, type TrackingEntry } from './models';
+import { Binary, type Decimal128, type EffectEntry, type Long, type TrackingEntry } from './models';
 
 export interface ArchivedEntry {
   /** Reference and place within it, see {@link archivedId}: attempt and line follow from it. */
@@ -35,7 +35,7 @@ export interface ArchivedEntry {
   g?: Binary;
   /** Run. */
   u: Binary | string;
-  /** What only few entries have, as it was: a case, a decision, a correction, a count, a repair. */
+  /** What only few entries have, as it was: a case, a decision, a correction, a count, a repair; and what is none of ours. */
   m?: Record<string, unknown>;
 }
 
@@ -56,14 +56,10 @@ export function archivedId(reference: string, attempt = 1, line = 0): string {
  * by this program, and stays where it is
  */
 export function toArchived(entry: TrackingEntry): ArchivedEntry | undefined {
-  const { _id, referenceType, referenceId, inventoryStockId, attempt, line, delta, outcome, belowZero } =
-    entry;
-  const { occurredAt, recordedAt, source, workflowId, runId, ...rest } = entry;
-  const { onHandAfter, sequence, ...more } = rest as Partial<Extract<TrackingEntry, { outcome: 'APPLIED' }>>;
-  for (const name of ['_id', 'referenceType', 'referenceId', 'inventoryStockId', 'attempt', 'line', 'delta'])
-    delete more[name as keyof typeof more];
-  delete more.outcome;
-  delete more.belowZero;
+  const { _id, referenceType, referenceId, inventoryStockId, attempt, line, delta, belowZero, ...others } =
+    entry as TrackingEntry & Partial<Pick<EffectEntry, 'onHandAfter' | 'sequence'>>;
+  const { outcome, onHandAfter, sequence, occurredAt, recordedAt, source, workflowId, runId, ...more } =
+    others;
   try {
     const reference = referenceKey(referenceType, referenceId);
     const archived: ArchivedEntry = {

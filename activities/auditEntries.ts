@@ -1,4 +1,5 @@
 /** How an audit reads: stocks, chains and openings, each in order, the archived part of a chain along with the other. */
+import { trackingId } from '../commands';
 import { placeOf, type ArchivedEntry } from './archivedEntry';
 import type { ChainEntry, ChainStock } from './auditChain';
 import type { Database, Opening } from './models';
@@ -85,10 +86,10 @@ export function openArchived(
 }
 
 export function chainEntryOf({ _id, s, d, b, n, z, m }: ArchivedChainEntry): Entry {
-  const { referenceType, referenceId } = placeOf(_id);
+  const { referenceType, referenceId, attempt } = placeOf(_id);
   const repairs = m?.['repairs'] as ChainEntry['repairs'];
   return {
-    _id,
+    _id: trackingId(referenceType, referenceId, s, attempt),
     inventoryStockId: s,
     sequence: n ?? 0,
     delta: d,
