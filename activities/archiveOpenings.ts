@@ -12,8 +12,8 @@ import type { Session } from './transaction';
 
 const NOTHING = toDecimal128(new Big(0));
 const NO_OPENING = { sequence: 0, balance: NOTHING, entries: 0, sum: NOTHING };
-/** A long chain is noted in between, so that a run that is stopped has not walked it for nothing. */
-const NOTE_EVERY = 10_000;
+/** Stocks at a time: between two of them an hour may pass, and no cursor lives that long. */
+const STOCKS = 500;
 
 /** Counts entries that move to the archive in this transaction. */
 export async function countArchived(
@@ -49,23 +49,27 @@ export async function countArchived(
  */
 export async function advanceOpenings(database: Database, signal?: AbortSignal): Promise<number> {
   await addMissing(database);
-  let advanced = 0;
+  let moved = 0;
   for (let after = ''; !signal?.aborted;) {
-    // Page by page: between two stocks an hour may pass, and no cursor lives that long.
     const behind = await database.openings
       .find(
         { _id: { $gt: after }, $expr: { $gt: ['$archived', '$entries'] } },
-        { readConcern: { level: 'majority' }, limit: 500 },
+        { readConcern: { level: 'majority' }, limit: STOCKS },
       )
       .sort({ _id: 1 })
       .toArray();
     if (behind.length === 0) break;
     after = behind.at(-1)!._id;
+    const moves = [];
     for (const opening of behind) {
-      if (!signal?.aborted && (await advance(database, opening, signal))) advanced++;
+      const move = signal?.aborted ? undefined : await advanced(database, opening, signal);
+      if (move) moves.push(move);
     }
+    // Together, because each write waits for the journal.
+    if (moves.length > 0)
+      moved += (await database.openings.bulkWrite(moves, { ordered: false })).modifiedCount;
   }
-  return advanced;
+  return moved;
 }
 
 /** Where the chain of a stock goes on after its opening; undefined when it begins with its first entry. */
@@ -74,70 +78,67 @@ export function startOf({ entries, sequence, balance }: Opening): ChainStart | u
 }
 
 /** What is archived below the ledger's first entry can only grow upwards, so nothing is locked while it is walked. */
-async function advance(database: Database, opening: Opening, signal?: AbortSignal): Promise<boolean> {
+async function advanced(database: Database, opening: Opening, signal?: AbortSignal) {
   const { _id } = opening;
-  const firstLive = (await database.tracking.findOne(
-    { inventoryStockId: _id, sequence: { $exists: true, $gt: opening.sequence } },
-    { sort: { sequence: 1 }, projection: { sequence: 1 }, readConcern: { level: 'majority' } },
-  )) as { sequence: number } | null;
-  const range = { $gt: opening.sequence, ...(firstLive ? { $lt: Number(firstLive.sequence) } : {}) };
   const chain = new StockChain(_id, startOf(opening));
   let entries = opening.entries;
   let sum = fromDecimal128(opening.sum);
-  let noted = opening;
-  let whole: Opening | undefined;
-  const note = async () => {
-    if (!whole || whole.sequence === noted.sequence) return;
-    const { sequence, balance, entries: count, sum: total } = whole;
-    // Two runs at once: the one that is behind changes nothing.
-    const filter = { _id, sequence: noted.sequence };
-    await database.openings.updateOne(filter, { $set: { sequence, balance, entries: count, sum: total } });
-    noted = whole;
-  };
+  let whole: Pick<Opening, 'sequence' | 'balance' | 'entries' | 'sum'> | undefined;
   const walk = database.archive
-    .find({ s: _id, n: range }, { projection: CHAIN_FORM, readConcern: { level: 'majority' } })
+    .find(
+      { s: _id, n: { $gt: opening.sequence } },
+      { projection: CHAIN_FORM, readConcern: { level: 'majority' } },
+    )
     .sort({ n: 1 })
     .hint('stock_chain') as unknown as AsyncIterable<ArchivedChainEntry>;
+  let last = opening.sequence;
   for await (const entry of walk) {
+    // Only where a number is passed over can there be an entry that is not archived.
+    if (Number(entry.n) > last + 1 && (await isLive(database, _id, last, Number(entry.n)))) break;
+    last = Number(entry.n);
     chain.add(chainEntryOf(entry));
     entries++;
     sum = sum.plus(readOnHand(entry.d));
     const at = chain.whole();
     if (at) {
       const { sequence, balance } = at;
-      whole = { ...noted, sequence, balance: toDecimal128(balance), entries, sum: toDecimal128(sum) };
+      whole = { sequence, balance: toDecimal128(balance), entries, sum: toDecimal128(sum) };
     }
-    if (entries % NOTE_EVERY === 0) await note();
     if (signal?.aborted) break;
   }
-  await note();
-  return noted !== opening;
+  // Two runs at once: the one that is behind changes nothing.
+  return whole && { updateOne: { filter: { _id, sequence: opening.sequence }, update: { $set: whole } } };
+}
+
+/** Whether the ledger holds an entry of the chain between two places. */
+async function isLive(database: Database, stockId: string, after: number, before: number): Promise<boolean> {
+  const between = await database.tracking.findOne(
+    { inventoryStockId: stockId, sequence: { $exists: true, $gt: after, $lt: before } },
+    { projection: { _id: 1 }, readConcern: { level: 'majority' } },
+  );
+  return between !== null;
 }
 
 /** An opening that somebody took away, because an audit called it wrong, is made anew from what is archived. */
 async function addMissing(database: Database): Promise<void> {
-  const stocks = database.archive.aggregate<{ _id: string; archived: number; last: number }>(
-    [
-      { $match: IN_ARCHIVED_CHAIN },
-      { $group: { _id: '$s', archived: { $sum: 1 }, last: { $max: '$n' } } },
-      {
-        $lookup: {
-          from: database.openings.collectionName,
-          localField: '_id',
-          foreignField: '_id',
-          as: 'opening',
-        },
-      },
-      { $match: { opening: [] } },
-      { $project: { archived: 1, last: 1 } },
-    ],
+  const stocks = database.archive.aggregate<Pick<Opening, '_id' | 'archived' | 'last'>>(
+    [{ $match: IN_ARCHIVED_CHAIN }, { $group: { _id: '$s', archived: { $sum: 1 }, last: { $max: '$n' } } }],
     { allowDiskUse: true, hint: 'stock_chain', readConcern: { level: 'majority' } },
   );
-  for await (const { _id, archived, last } of stocks) {
-    await database.openings.updateOne(
-      { _id },
-      { $setOnInsert: { archived, last, ...NO_OPENING } },
-      { upsert: true },
+  let batch: Pick<Opening, '_id' | 'archived' | 'last'>[] = [];
+  const addBatch = async () => {
+    const known = database.openings.find(
+      { _id: { $in: batch.map(({ _id }) => _id) } },
+      { projection: { _id: 1 }, readConcern: { level: 'majority' } },
     );
-  }
+    const ids = new Set((await known.toArray()).map(({ _id }) => _id));
+    for (const { _id, ...counted } of batch) {
+      if (ids.has(_id)) continue;
+      const $setOnInsert = { ...counted, ...NO_OPENING };
+      await database.openings.updateOne({ _id }, { $setOnInsert }, { upsert: true });
+    }
+    batch = [];
+  };
+  for await (const stock of stocks) if (batch.push(stock) === STOCKS) await addBatch();
+  await addBatch();
 }

@@ -77,7 +77,7 @@ export async function auditTransfers(
 ): Promise<void> {
   if (referenceIds.length === 0) return;
   const byReference = new Map<string, Leg[]>();
-  const references = referenceIds.map((id) => ({ referenceType: TYPE, referenceId: id }));
+  const references = referenceIds.map((id) => ({ referenceType: TYPE, referenceId: id }) as const);
   for (const leg of await entriesOf(database, references, { session })) {
     if (leg.referenceType !== TYPE) continue;
     const legs = byReference.get(leg.referenceId);

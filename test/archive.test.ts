@@ -229,7 +229,7 @@ test('a ledger from before there was an archive is upgraded by setup, with what 
 const types: ReferenceType[] = ['SALE_ORDER', 'MATERIAL_TRANSFER'];
 test('one ID under many types, and more entries than a page: none is passed over', async () => {
   await Promise.all([...'xyz'].map((id) => database.stock(id, '0')));
-  const many = Object.fromEntries(Array.from({ length: 1_500 }, (_, i) => [`s${i}`, '1']));
+  const many = Object.fromEntries(Array.from({ length: 700 }, (_, i) => [`s${i}`, '1']));
   await database.stocks.insertMany(
     Object.keys(many).map((_id) => ({ _id, onHand: toDecimal128(new Big(0)) })),
   );
@@ -239,7 +239,7 @@ test('one ID under many types, and more entries than a page: none is passed over
     for (const id of ['aaa', 'big', 'zzz'])
       await desk.deliver(order(`${id}-2`, { x: '-1', y: '1' }, { referenceType }));
   await age();
-  expect(await run()).toMatchObject({ documents: 9, entries: 4_512 });
+  expect(await run()).toMatchObject({ documents: 9, entries: 2_112 });
   expect(await live()).toEqual([]);
   expect(await desk.deliver(order('big', many))).toMatchObject({ outcome: 'DUPLICATE' });
 });
