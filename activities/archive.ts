@@ -53,7 +53,7 @@ const TRIES = 5;
 
 /** Rejects when the database does not answer; what was moved until then stays moved. */
 export async function archive(database: Database, settings: ArchiveSettings): Promise<ArchiveCounts> {
-  const { before, rate, signal, onProgress } = settings;
+  const { before, rate, signal } = settings;
   const counts: ArchiveCounts = {
     documents: 0,
     entries: 0,
@@ -78,12 +78,12 @@ export async function archive(database: Database, settings: ArchiveSettings): Pr
       const ms = Date.now() - began;
       if (ms > SLOW_MS) size = Math.max(STEP.least, size >> 1);
       else if (ms < QUICK_MS) size = Math.min(STEP.most, size * 2);
-      onProgress?.(counts);
+      settings.onProgress?.(counts);
       if (rate) await pause((counts.entries / rate) * 1_000 - (Date.now() - startedAt), signal);
     }
     if (signal?.aborted) return counts;
     counts.read += read;
-    onProgress?.(counts);
+    settings.onProgress?.(counts);
   }
   counts.openings = await advanceOpenings(database, signal);
   counts.complete = !signal?.aborted;
@@ -175,7 +175,7 @@ async function moveDocuments(
 /** What of each document stands in the ledger, and what in the archive already; none that has moved meanwhile. */
 async function readDocuments(database: Database, references: readonly Reference[], session: Session) {
   const { live, archived } = await liveAndArchived(database, references, { session, promoteLongs: false });
-  const documents = new Map(references.map((r) => [keyOf(r), { live: [], earlier: [] } as Document]));
+  const documents = new Map<string, Document>(references.map((r) => [keyOf(r), { live: [], earlier: [] }]));
   for (const entry of live) documents.get(keyOf(entry))?.live.push(entry);
   for (const entry of archived) documents.get(keyOf(entry))?.earlier.push(entry);
   return [...documents.values()].filter((document) => document.live.length > 0);

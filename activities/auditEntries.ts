@@ -22,7 +22,7 @@ export function openStocks(database: Database, session: Session, after: string |
       { _id: { $type: 'string', ...(after === undefined ? {} : { $gt: after }) } },
       { session, projection: { onHand: 1, sequence: 1 }, promoteLongs: false, batchSize: BATCH },
     )
-    .sort({ _id: 1 }) as unknown as Cursor<Stock>;
+    .sort({ _id: 1 });
 }
 
 export function openOpenings(

@@ -56,5 +56,5 @@ async function oneOf(
   return database.archive.findOne(
     { s: stockId, n: { $gt: 0, $lte: upTo } },
     { session, projection: CHAIN_FORM, sort: { n: direction }, hint: 'stock_chain' },
-  ) as Promise<ArchivedChainEntry | null>;
+  );
 }

@@ -79,7 +79,11 @@ test('partitions that were added since are read too, and do not disturb a span f
   const { spans: before } = await resolveSpans(admin, topic, {});
   await on.admin.createPartitions({ topicPartitions: [{ topic, count: 3 }] });
   await until(async () => expect(await admin.watermarks(topic)).toHaveLength(3));
-  await on.fill(topic, 2, 2);
+  // A client that has seen the topic before does not know the new partitions yet.
+  const later = new TestKafka();
+  await later.open();
+  await later.fill(topic, 2, 2);
+  await later.close();
   expect(await read(topic, before)).toEqual({ offsets: ['0:0', '0:1', '0:2'], notes: [] });
   const { spans, notes } = await resolveSpans(admin, topic, {});
   expect(notes).toEqual([`${topic}[1] holds no record`]);

@@ -41,7 +41,6 @@ async function inventory(args: string[], on: 'terminal' | 'pipe', env: Record<st
   return { code, out };
 }
 
-// eslint-disable-next-line no-control-regex
 const plainly = (text: string) => text.replace(/\u001b\[\d+m/g, '').replaceAll('\r\n', '\n');
 
 test('colours on a terminal only, and not there either with NO_COLOR', async () => {
