@@ -5,6 +5,7 @@
 import './instrument';
 import { Command } from 'commander';
 import { registerAdjust } from './cli/adjust';
+import { registerArchive } from './cli/archive';
 import { registerAudit } from './cli/audit';
 import { EXIT } from './cli/context';
 import { registerDeadLetters } from './cli/deadLetters';
@@ -25,6 +26,7 @@ registerSetup(program);
 registerAudit(program);
 registerTrace(program);
 registerAdjust(program);
+registerArchive(program);
 registerReplay(program);
 registerDeadLetters(program);
 registerParked(program);

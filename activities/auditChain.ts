@@ -122,6 +122,15 @@ export class StockChain {
     return { findings: this.findings, ...end };
   }
 
+  /** Where the chain stands after the entries so far, if all of them are explained. */
+  whole(): ChainStart | undefined {
+    if (this.findings.length > 0 || this.balance === undefined) return undefined;
+    for (const sequence of new Set([...this.jumps.keys(), ...this.repairs.keys()])) {
+      if (this.unexplained(sequence)) return undefined;
+    }
+    return { sequence: this.sequence, balance: this.balance };
+  }
+
   private compare(stock: ChainStock): void {
     let onHand: Big;
     try {
@@ -169,15 +178,11 @@ export class StockChain {
 
   /** Jumps that no repair accounts for, and repairs that account for no jump. */
   private settle(): void {
-    for (const sequence of this.repairs.keys()) {
-      if (!this.jumps.has(sequence)) this.jumps.set(sequence, { amount: ZERO });
-    }
-    for (const [sequence, jump] of this.jumps) {
-      const repaired = this.repairs.get(sequence);
-      const left = jump.amount.minus(repaired?.amount ?? ZERO);
-      const { missingFrom } = jump;
-      const gap = missingFrom !== undefined && !(repaired && repaired.missingFrom <= missingFrom);
-      if (left.eq(0) && !gap) continue;
+    for (const sequence of new Set([...this.jumps.keys(), ...this.repairs.keys()])) {
+      const open = this.unexplained(sequence);
+      if (!open) continue;
+      const { jump, left, gap } = open;
+      const missingFrom = jump.missingFrom ?? sequence;
       this.findings.push({
         check: jump.shownBy === undefined && !gap ? 'on-hand' : 'chain',
         problem: gap ? 'gap' : jump.shownBy === undefined ? 'drift' : 'step',
@@ -191,6 +196,16 @@ export class StockChain {
         },
       });
     }
+  }
+
+  /** What of the jump at a place no repair accounts for, and of a repair no jump; undefined when all is. */
+  private unexplained(sequence: number): { jump: Jump; left: Big; gap: boolean } | undefined {
+    const jump = this.jumps.get(sequence) ?? { amount: ZERO };
+    const repaired = this.repairs.get(sequence);
+    const left = jump.amount.minus(repaired?.amount ?? ZERO);
+    const { missingFrom } = jump;
+    const gap = missingFrom !== undefined && !(repaired && repaired.missingFrom <= missingFrom);
+    return left.eq(0) && !gap ? undefined : { jump, left, gap };
   }
 
   private find(check: Finding['check'], problem: Finding['problem'], key: string, text: string): void {

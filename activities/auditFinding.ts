@@ -10,8 +10,9 @@ export interface Finding {
    * - `entry`: an entry belongs to a stock and has a place in its chain
    * - `negative`: below zero only where an entry is marked for it
    * - `topic`: topic and ledger agree
+   * - `archive`: the opening of a stock says what its archived entries say
    */
-  check: 'on-hand' | 'chain' | 'transfer' | 'entry' | 'negative' | 'topic';
+  check: 'on-hand' | 'chain' | 'transfer' | 'entry' | 'negative' | 'topic' | 'archive';
   problem:
     | 'drift'
     | 'gap'
@@ -26,6 +27,7 @@ export interface Finding {
     | 'unbalanced'
     | 'not-in-ledger'
     | 'no-record'
+    | 'opening'
     | 'other-record';
   /** The offending key: a stock, an entry, a reference, or `topic[partition]@offset`. */
   key: string;

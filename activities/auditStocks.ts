@@ -1,36 +1,56 @@
 /** Checks 1, 2 and 4 of the audit: every stock against its chain of entries. */
-import { StockChain, type ChainEntry, type ChainStock } from './auditChain';
+import { startOf } from './archiveOpenings';
+import { StockChain } from './auditChain';
+import {
+  mergedChain,
+  openArchived,
+  openChain,
+  openEntries,
+  openOpenings,
+  openStocks,
+  Peekable,
+} from './auditEntries';
+import { openingFault } from './auditOpening';
 import { compareIds, inSnapshots } from './auditSnapshot';
 import type { AuditRun } from './audit';
+import { hasArchive } from './ledger';
 import type { Database } from './models';
 import type { Session } from './transaction';
 
-type Entry = ChainEntry & { referenceType?: string; referenceId?: string };
-type Stock = ChainStock & { _id: string };
-
-const ENTRY_FIELDS = { inventoryStockId: 1, sequence: 1, delta: 1, onHandAfter: 1, belowZero: 1, repairs: 1 };
-const BATCH = 2_000;
-
-/** Reads all stocks and all entries once, side by side in stock order. Memory: one batch of each. */
-export async function auditAllStocks(database: Database, run: AuditRun): Promise<void> {
+/**
+ * Reads all stocks and all of the ledger's entries once, side by side in stock order. Memory: one batch of each.
+ * A chain with archived entries begins at its opening; an opening that says otherwise than what is archived is not
+ * believed: then, and for `archived`, the archived entries are read one by one.
+ */
+export async function auditAllStocks(database: Database, run: AuditRun, archived: boolean): Promise<void> {
   await inSnapshots<string>(database, async (session, after, isOld) => {
+    const withArchive = await hasArchive(database, session);
     const stocks = new Peekable(openStocks(database, session, after));
     const entries = new Peekable(openEntries(database, session, after));
+    const openings = new Peekable(openOpenings(database, session, after));
     try {
       for (;;) {
         const stock = await stocks.peek();
         const entry = await entries.peek();
-        if (!stock && !entry) return undefined;
+        const ahead = await openings.peek();
         // Whichever comes first: a stock may lack entries, and entries may lack their stock.
-        const id =
-          !entry || (stock && compareIds(stock._id, entry.inventoryStockId) <= 0)
-            ? stock!._id
-            : entry.inventoryStockId;
-        const chain = new StockChain(id, run.startOf(id));
-        for (let next = entry; next?.inventoryStockId === id; next = await entries.peek()) {
-          chain.add(next);
+        const id = [stock?._id, entry?.inventoryStockId, ahead?._id]
+          .filter((one) => one !== undefined)
+          .sort(compareIds)[0];
+        if (id === undefined) return undefined;
+        const opening = ahead?._id === id ? (openings.take(), ahead) : undefined;
+        const fault = withArchive ? await openingFault(database, session, id, opening) : undefined;
+        if (fault) run.report({ check: 'archive', problem: 'opening', key: id, stockId: id, text: fault });
+        const begins = fault || archived ? undefined : opening && startOf(opening);
+        const chain = new StockChain(id, begins);
+        if (begins) run.countBehindOpening(opening!.entries);
+        const rest = withArchive && (fault || (opening?.archived ?? 0) > (begins ? opening!.entries : 0));
+        const ofArchive = rest
+          ? new Peekable(openArchived(database, session, id, begins?.sequence ?? 0))
+          : undefined;
+        for await (const one of mergedChain(id, entries, ofArchive)) {
+          chain.add(one);
           run.countEntry();
-          entries.take();
         }
         run.endStock(chain, stock?._id === id ? (stocks.take(), stock) : undefined);
         if (isOld()) return id;
@@ -38,6 +58,7 @@ export async function auditAllStocks(database: Database, run: AuditRun): Promise
     } finally {
       await stocks.close();
       await entries.close();
+      await openings.close();
     }
   });
 }
@@ -49,6 +70,7 @@ export async function auditChangedStocks(
   onTransfers: (referenceIds: string[], session: Session) => Promise<void>,
 ): Promise<void> {
   await inSnapshots<string>(database, async (session, after, isOld) => {
+    const withArchive = await hasArchive(database, session);
     const stocks = new Peekable(openStocks(database, session, after));
     const transfers = new Set<string>();
     try {
@@ -58,13 +80,12 @@ export async function auditChangedStocks(
         if (run.isUnchanged(stock)) continue;
         const start = run.startOf(stock._id);
         const chain = new StockChain(stock._id, start);
-        const cursor = database.tracking
-          .find(
-            { inventoryStockId: stock._id, sequence: { $exists: true, $gt: start?.sequence ?? 0 } },
-            { session, projection: { ...ENTRY_FIELDS, referenceType: 1, referenceId: 1 } },
-          )
-          .sort({ sequence: 1 });
-        for await (const entry of cursor as unknown as AsyncIterable<Entry>) {
+        const from = start?.sequence ?? 0;
+        const live = new Peekable(openChain(database, session, stock._id, from));
+        const ofArchive = withArchive
+          ? new Peekable(openArchived(database, session, stock._id, from))
+          : undefined;
+        for await (const entry of mergedChain(stock._id, live, ofArchive)) {
           chain.add(entry);
           run.countEntry();
           if (entry.referenceType === 'MATERIAL_TRANSFER') transfers.add(entry.referenceId!);
@@ -81,7 +102,7 @@ export async function auditChangedStocks(
   });
 }
 
-/** Entries that moved stock but stand in no chain: nothing else would find them. */
+/** Entries that moved stock but stand in no chain: nothing else would find them. None of these is ever archived. */
 export async function auditPlacelessEntries(database: Database, run: AuditRun): Promise<void> {
   const placeless = database.tracking.find(
     { outcome: 'APPLIED', sequence: { $not: { $gt: 0 } } },
@@ -90,53 +111,5 @@ export async function auditPlacelessEntries(database: Database, run: AuditRun): 
   for await (const { _id, inventoryStockId } of placeless) {
     const text = 'moved stock, but has no place (sequence) in its chain';
     run.report({ check: 'entry', problem: 'no-place', key: _id, stockId: inventoryStockId, text });
-  }
-}
-
-function openStocks(database: Database, session: Session, after: string | undefined) {
-  return database.stocks
-    .find(
-      // Only text: no command can name a stock whose ID is something else.
-      { _id: { $type: 'string', ...(after === undefined ? {} : { $gt: after }) } },
-      { session, projection: { onHand: 1, sequence: 1 }, promoteLongs: false, batchSize: BATCH },
-    )
-    .sort({ _id: 1 }) as unknown as Cursor<Stock>;
-}
-
-function openEntries(database: Database, session: Session, after: string | undefined) {
-  return database.tracking
-    .find(
-      // `$exists` is what the index is limited to; entries without effect have no place.
-      {
-        sequence: { $exists: true, $gt: 0 },
-        ...(after === undefined ? {} : { inventoryStockId: { $gt: after } }),
-      },
-      { session, projection: ENTRY_FIELDS, batchSize: BATCH },
-    )
-    .sort({ inventoryStockId: 1, sequence: 1 })
-    .hint('stock_chain') as unknown as Cursor<Entry>;
-}
-
-interface Cursor<T> {
-  next(): Promise<T | null>;
-  close(): Promise<void>;
-}
-
-/** A cursor whose next document can be looked at before it is taken. */
-class Peekable<T> {
-  private next: T | null | undefined;
-
-  constructor(private readonly cursor: Cursor<T>) {}
-
-  async peek(): Promise<T | null> {
-    return this.next === undefined ? (this.next = await this.cursor.next()) : this.next;
-  }
-
-  take(): void {
-    this.next = undefined;
-  }
-
-  close(): Promise<void> {
-    return this.cursor.close();
   }
 }

@@ -1,7 +1,9 @@
 /** Check 5 of the audit, the ledger's side: every entry that names a record of a span names one that is there. */
 import type { Finding } from './auditFinding';
 import { referenceKey } from '../commands';
-import type { Database } from './models';
+import { fromArchived } from './archivedEntry';
+import { hasArchive } from './ledger';
+import type { Database, TrackingEntry } from './models';
 
 /** What stands at each offset of the spans: a 32-bit trace of its reference, 4 bytes a record however many. */
 export class SpanIndex {
@@ -30,7 +32,7 @@ export class SpanIndex {
 }
 
 /**
- * Reads the whole ledger once, because entries are not indexed by where they came from.
+ * Reads the whole ledger and its archive once, because entries are not indexed by where they came from.
  * @returns how many entries name records of the span
  */
 export async function auditSources(
@@ -39,16 +41,8 @@ export async function auditSources(
   index: SpanIndex,
   report: (finding: Finding) => void,
 ): Promise<number> {
-  const entries = database.tracking.find(
-    { 'source.topic': topic },
-    {
-      projection: { referenceType: 1, referenceId: 1, source: 1 },
-      readConcern: { level: 'majority' },
-      batchSize: 2_000,
-    },
-  );
   let named = 0;
-  for await (const { _id, referenceType, referenceId, source } of entries) {
+  for await (const { _id, referenceType, referenceId, source } of entriesFrom(database, topic)) {
     const reference = referenceKey(referenceType, referenceId);
     const found = index.look(source.partition, Number(source.offset), reference);
     if (found === 'outside') continue;
@@ -72,6 +66,18 @@ export async function auditSources(
     );
   }
   return named;
+}
+
+/** The ledger first: an entry that moves to the archive meanwhile is seen twice rather than not at all. */
+async function* entriesFrom(
+  database: Database,
+  topic: string,
+): AsyncGenerator<Pick<TrackingEntry, '_id' | 'referenceType' | 'referenceId' | 'source'>> {
+  const options = { readConcern: { level: 'majority' }, batchSize: 2_000 } as const;
+  const projection = { referenceType: 1, referenceId: 1, source: 1 };
+  yield* database.tracking.find({ 'source.topic': topic }, { ...options, projection });
+  if (!(await hasArchive(database))) return;
+  for await (const archived of database.archive.find({ t: topic }, options)) yield fromArchived(archived);
 }
 
 /** FNV-1a, never 0: zero says that nothing stands there. */

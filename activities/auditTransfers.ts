@@ -4,7 +4,9 @@ import { signed } from './auditChain';
 import type { AuditRun } from './audit';
 import { inSnapshots } from './auditSnapshot';
 import { readOnHand } from './decimals';
-import type { Database } from './models';
+import { placeOf, type ArchivedEntry } from './archivedEntry';
+import { entriesOf } from './ledger';
+import type { Collection, Database, TrackingEntry } from './models';
 import type { Session } from './transaction';
 
 interface Leg {
@@ -14,26 +16,47 @@ interface Leg {
 }
 
 const LEG_FIELDS = { referenceId: 1, inventoryStockId: 1, delta: 1 };
-const PREFIX = 'MATERIAL_TRANSFER/';
+const TYPE = 'MATERIAL_TRANSFER';
+const PREFIX = `${TYPE}/`;
 /** The first text after everything that begins with the prefix: `0` follows `/`. */
-const BEYOND = 'MATERIAL_TRANSFER0';
+const BEYOND = `${TYPE}0`;
 
-/** Reads the transfers' entries once, in key order: legs of one transfer lie side by side. */
-export async function auditAllTransfers(database: Database, run: AuditRun): Promise<void> {
+/**
+ * Reads the transfers' entries once, in key order: legs of one transfer lie side by side. What was archived was whole
+ * when it was moved, and what was added since is whole in itself; `archived` looks at it again.
+ */
+export async function auditAllTransfers(database: Database, run: AuditRun, archived: boolean): Promise<void> {
+  await auditInKeyOrder<TrackingEntry>(run, database, database.tracking, LEG_FIELDS, (entry) => entry);
+  if (archived) await auditInKeyOrder<ArchivedEntry>(run, database, database.archive, { s: 1, d: 1 }, legOf);
+}
+
+function legOf({ _id, s, d }: ArchivedEntry): Leg {
+  return { referenceId: placeOf(_id).referenceId, inventoryStockId: s, delta: d };
+}
+
+async function auditInKeyOrder<E extends { _id: string }>(
+  run: AuditRun,
+  database: Database,
+  collection: Collection<E>,
+  projection: object,
+  toLeg: (entry: E) => Leg,
+): Promise<void> {
   await inSnapshots<string>(database, async (session, from, isOld) => {
-    const cursor = database.tracking
-      .find(
-        { _id: { $gte: from ?? PREFIX, $lt: BEYOND } },
-        { session, projection: LEG_FIELDS, batchSize: 2_000 },
-      )
-      .sort({ _id: 1 });
+    const cursor = collection
+      .find({ _id: { $gte: from ?? PREFIX, $lt: BEYOND } } as never, {
+        session,
+        projection,
+        batchSize: 2_000,
+      })
+      .sort({ _id: 1 }) as unknown as AsyncIterable<E> & { close(): Promise<void> };
     let legs: Leg[] = [];
     try {
-      for await (const leg of cursor) {
+      for await (const entry of cursor) {
+        const leg = toLeg(entry);
         if (legs.length > 0 && legs[0]!.referenceId !== leg.referenceId) {
           check(legs, run);
           legs = [];
-          if (isOld()) return leg._id;
+          if (isOld()) return entry._id;
         }
         legs.push(leg);
       }
@@ -54,11 +77,9 @@ export async function auditTransfers(
 ): Promise<void> {
   if (referenceIds.length === 0) return;
   const byReference = new Map<string, Leg[]>();
-  const entries = database.tracking.find(
-    { referenceId: { $in: referenceIds }, referenceType: 'MATERIAL_TRANSFER' },
-    { session, projection: LEG_FIELDS },
-  );
-  for await (const leg of entries) {
+  const references = referenceIds.map((id) => ({ referenceType: TYPE, referenceId: id }) as const);
+  for (const leg of await entriesOf(database, references, { session })) {
+    if (leg.referenceType !== TYPE) continue;
     const legs = byReference.get(leg.referenceId);
     if (legs) legs.push(leg);
     else byReference.set(leg.referenceId, [leg]);
@@ -67,26 +88,36 @@ export async function auditTransfers(
 }
 
 function check(legs: readonly Leg[], run: AuditRun): void {
-  const stocks = new Set<string>();
-  let sum = new Big(0);
   try {
-    for (const leg of legs) {
-      const delta = readOnHand(leg.delta);
-      sum = sum.plus(delta);
-      if (!delta.eq(0)) stocks.add(leg.inventoryStockId);
-    }
+    // All entries without effect: parked or refused, nothing has moved.
+    if (legs.every(({ delta }) => readOnHand(delta).eq(0))) return;
   } catch {
     return; // The chain's check names the entry.
   }
-  // All entries without effect: parked or refused, nothing has moved.
-  if (stocks.size === 0) return;
   run.countTransfer();
-  if (stocks.size > 1 && sum.eq(0)) return;
+  const fault = transferFault(legs);
+  if (!fault) return;
   const key = `MATERIAL_TRANSFER ${legs[0]!.referenceId}`;
   const moved = legs.map((leg) => `${leg.inventoryStockId} ${signed(readOnHand(leg.delta))}`).join(', ');
-  run.report(
-    stocks.size === 1
-      ? { check: 'transfer', problem: 'one-leg', key, text: `has only the leg ${moved}` }
-      : { check: 'transfer', problem: 'unbalanced', key, text: `sums to ${signed(sum)}: ${moved}` },
-  );
+  run.report({
+    check: 'transfer',
+    problem: fault.problem,
+    key,
+    text:
+      fault.problem === 'one-leg' ? `has only the leg ${moved}` : `sums to ${signed(fault.sum)}: ${moved}`,
+  });
+}
+
+/**
+ * What is wrong with the legs of a transfer, all attempts together.
+ * @throws TypeError when a quantity is no number
+ */
+export function transferFault(
+  legs: readonly Pick<Leg, 'inventoryStockId' | 'delta'>[],
+): { problem: 'one-leg' | 'unbalanced'; sum: Big } | undefined {
+  const moving = legs.filter(({ delta }) => !readOnHand(delta).eq(0));
+  if (moving.length === 0) return undefined;
+  const sum = moving.reduce((so, { delta }) => so.plus(readOnHand(delta)), new Big(0));
+  if (new Set(moving.map((leg) => leg.inventoryStockId)).size === 1) return { problem: 'one-leg', sum };
+  return sum.eq(0) ? undefined : { problem: 'unbalanced', sum };
 }

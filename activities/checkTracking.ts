@@ -1,4 +1,5 @@
 import { recordedResult, type Posting } from './judge';
+import { entriesOf } from './ledger';
 import type { Database } from './models';
 import type { MoveStockResult } from '../commands';
 
@@ -8,11 +9,10 @@ import type { MoveStockResult } from '../commands';
  * `adjustStock` looks again inside its transaction; this look spares one for what is settled.
  */
 export async function checkTracking(database: Database, posting: Posting): Promise<MoveStockResult | null> {
-  const { referenceType, referenceId } = posting.command;
-  const entries = await database.tracking
-    // What a majority holds cannot be taken back by a change of primary.
-    .find({ referenceId }, { readConcern: { level: 'majority' }, readPreference: 'primary' })
-    .toArray();
+  const { referenceType } = posting.command;
+  // What a majority holds cannot be taken back by a change of primary.
+  const durable = { readConcern: { level: 'majority' }, readPreference: 'primary' } as const;
+  const entries = await entriesOf(database, [posting.command], durable);
   const recorded = entries.filter((entry) => entry.referenceType === referenceType);
   return recordedResult(posting, recorded) ?? null;
 }

@@ -16,6 +16,7 @@ import {
 } from '../commands';
 import { readOnHand, toDecimal128 } from './decimals';
 import { judge, type Policy } from './judge';
+import { entriesOf } from './ledger';
 import type { Database, InventoryStock } from './models';
 
 /**
@@ -51,7 +52,6 @@ type Stock = InventoryStock & { sequence: number };
 
 /** Workflow ID of entries that exist only in the forecast. */
 const FORECAST = '(forecast)';
-const ENTRY_FIELDS = { belowZero: 0, occurredAt: 0, onHandAfter: 0 } as const;
 const MAJORITY = { readConcern: { level: 'majority' } } as const;
 
 export class Forecast {
@@ -81,12 +81,7 @@ export class Forecast {
   }
 
   private async judgeMoves(moves: readonly MoveStock[]): Promise<Verdict[]> {
-    const entries = await this.database.tracking
-      .find(
-        { referenceId: { $in: [...new Set(moves.map((move) => move.referenceId))] } },
-        { ...MAJORITY, projection: ENTRY_FIELDS, batchSize: 5_000 },
-      )
-      .toArray();
+    const entries = await entriesOf(this.database, moves, { ...MAJORITY, batchSize: 5_000 });
     await this.readStocks([...new Set(moves.flatMap(({ legs }) => legs.map((leg) => leg.inventoryStockId)))]);
     const verdicts = moves.map((move) => this.beforehand(move));
     const open = moves.filter((_, index) => verdicts[index] === undefined);

@@ -1,19 +1,25 @@
 /**
- * The four collections. Mongoose holds their shapes and indexes; reads and writes go straight to the driver,
+ * The collections. Mongoose holds their shapes and indexes; reads and writes go straight to the driver,
  * because a hydrated document that is saved again on a retried transaction writes nothing.
  */
 import os from 'node:os';
 import mongoose, { Schema, type Connection } from 'mongoose';
 import type { Adjustment, ReferenceType, Source } from '../commands';
 import type { Case, Decided } from '../decisions';
+import type { ArchivedEntry } from './archivedEntry';
 
 export const Decimal128 = mongoose.mongo.Decimal128;
 export type Decimal128 = mongoose.mongo.BSON.Decimal128;
 export const Long = mongoose.mongo.Long;
 export type Long = mongoose.mongo.BSON.Long;
+export const Binary = mongoose.mongo.Binary;
+export type Binary = mongoose.mongo.BSON.Binary;
 export type Collection<T extends { _id: string }> = mongoose.mongo.Collection<T>;
 
-/** A row of the ledger. Never updated, never deleted: parking, a decision and a correction are further entries. */
+/**
+ * A row of the ledger. Never changed, and never lost: parking, a decision and a correction are further entries, and
+ * `archive` only moves old ones to a collection beside it. Read them with `entriesOf`, which knows both.
+ */
 export type TrackingEntry = EffectEntry | NoteEntry;
 
 interface Entry {
@@ -76,6 +82,25 @@ export interface InventoryStock {
   locationId?: string;
 }
 
+/** Where the chain of a stock begins that has entries in the archive. */
+export interface Opening {
+  /** The stock. */
+  _id: string;
+  /** Archived entries of the chain, and the highest sequence among them. */
+  archived: number;
+  last: number;
+  /**
+   * Every entry up to this sequence is archived, and all is explained up to here; 0 when that is true of none. What
+   * is archived beyond has entries before it that are not.
+   */
+  sequence: number;
+  /** After entry `sequence`. */
+  balance: Decimal128;
+  /** Entries up to `sequence`, and the sum of their deltas. */
+  entries: number;
+  sum: Decimal128;
+}
+
 export interface InventoryItem {
   _id: string;
 }
@@ -88,6 +113,9 @@ export interface InventoryLocation {
 export interface Database {
   connection: Connection;
   tracking: Collection<TrackingEntry>;
+  /** Entries that `archive` has moved. */
+  archive: Collection<ArchivedEntry>;
+  openings: Collection<Opening>;
   stocks: Collection<InventoryStock>;
   items: Collection<InventoryItem>;
   locations: Collection<InventoryLocation>;
@@ -141,6 +169,30 @@ trackingSchema.index(
   { name: 'reference_attempt', unique: true },
 );
 
+const archiveSchema = new Schema(
+  { _id: text, s: text, d: decimal, b: Schema.Types.Decimal128, n: Number },
+  { ...options, collection: 'inventory_archive' },
+);
+/** As {@link IN_CHAIN}, of archived entries. */
+export const IN_ARCHIVED_CHAIN = { n: { $gt: 0 } } as const;
+// The only index beside the key: a place in a chain is archived once.
+archiveSchema.index(
+  { s: 1, n: 1 },
+  { name: 'stock_chain', unique: true, partialFilterExpression: { n: { $exists: true } } },
+);
+const openingSchema = new Schema(
+  {
+    _id: text,
+    archived: Number,
+    last: Number,
+    sequence: Number,
+    balance: decimal,
+    entries: Number,
+    sum: decimal,
+  },
+  { ...options, collection: 'inventory_opening' },
+);
+
 const stockSchema = new Schema(
   { _id: text, onHand: decimal, sequence: Number, itemId: String, locationId: String },
   { ...options, collection: 'inventory_stock' },
@@ -187,6 +239,8 @@ export function openDatabase(connection: Connection): Database {
   return {
     connection,
     tracking: collection<TrackingEntry>('InventoryTracking', trackingSchema),
+    archive: collection<ArchivedEntry>('InventoryArchive', archiveSchema),
+    openings: collection<Opening>('InventoryOpening', openingSchema),
     stocks: collection<InventoryStock>('InventoryStock', stockSchema),
     items: collection<InventoryItem>('InventoryItem', itemSchema),
     locations: collection<InventoryLocation>('InventoryLocation', locationSchema),

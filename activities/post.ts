@@ -10,6 +10,7 @@ import { metrics } from '../metrics';
 import { toDecimal128 } from './decimals';
 import { judge, stocksOf, type Judgement, type Policy, type Posting } from './judge';
 import { IN_CHAIN, type Database, type EffectEntry, type InventoryStock, type TrackingEntry } from './models';
+import { entriesOf } from './ledger';
 import { inTransaction, TransactionUnavailableError, type Session } from './transaction';
 
 /** What became of one posting: its result, or what is broken about its stock. */
@@ -164,8 +165,11 @@ async function postInSession(
   postings: readonly Posting[],
   session: Session,
 ): Promise<Judgement> {
-  const references = [...new Set(postings.map(({ command }) => command.referenceId))];
-  const entries = await database.tracking.find({ referenceId: { $in: references } }, { session }).toArray();
+  const entries = await entriesOf(
+    database,
+    postings.map(({ command }) => command),
+    { session },
+  );
   const stockIds = [...new Set(postings.flatMap((posting) => stocksOf(posting, entries)))];
   const stocks = await readStocks(database, stockIds, session);
   const judgement = judge(postings, { entries, stocks }, policy, new Date());
@@ -227,7 +231,8 @@ async function lastSequence(database: Database, stockId: string, session: Sessio
     { inventoryStockId: stockId, ...IN_CHAIN },
     { session, sort: { sequence: -1 }, projection: { sequence: 1 } },
   );
-  return (last as Pick<EffectEntry, 'sequence'> | null)?.sequence ?? 0;
+  const opening = await database.openings.findOne({ _id: stockId }, { session, projection: { last: 1 } });
+  return Math.max((last as Pick<EffectEntry, 'sequence'> | null)?.sequence ?? 0, opening?.last ?? 0);
 }
 
 function isDuplicateKey(error: unknown): boolean {

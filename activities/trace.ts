@@ -1,7 +1,10 @@
 /** `trace`: what the ledger says of one stock or one business document. Reads only. */
-import { REFERENCE_TYPES, type ReferenceType } from '../commands';
+import { REFERENCE_TYPES, referenceKey, type ReferenceType } from '../commands';
+import { fromArchived } from './archivedEntry';
+import { compareIds } from './auditSnapshot';
 import { readOnHand } from './decimals';
-import { IN_CHAIN, type Database, type EffectEntry, type TrackingEntry } from './models';
+import { hasArchive } from './ledger';
+import { IN_ARCHIVED_CHAIN, IN_CHAIN, type Database, type EffectEntry, type TrackingEntry } from './models';
 
 /** A ledger entry as it is shown: decimals as text, times as ISO 8601. */
 export interface TracedEntry {
@@ -54,6 +57,9 @@ export interface Page {
   since?: Date | undefined;
 }
 
+/** Nobody reads more; a document has far fewer. */
+const MAX_OF_REFERENCE = 10_000;
+
 /** @returns undefined when there is neither a stock nor an entry of it */
 export async function traceStock(
   database: Database,
@@ -61,24 +67,17 @@ export async function traceStock(
   { limit, before, after, since }: Page,
 ): Promise<StockTrace | undefined> {
   const stock = await database.stocks.findOne({ _id: stockId }, { promoteLongs: false });
-  const first = (await chain(database, stockId).sort({ sequence: 1 }).limit(1).next()) as EffectEntry | null;
+  const [first] = await chain(database, stockId, {}, 1, 1);
   if (!stock && !first) return undefined;
   const range = {
     ...(before === undefined ? {} : { $lt: before }),
     ...(after === undefined ? {} : { $gt: after }),
   };
-  const filter = {
-    ...(Object.keys(range).length > 0 ? { sequence: { $exists: true, ...range } } : {}),
-    ...(since ? { recordedAt: { $gte: since } } : {}),
-  };
   // From `after` or `since` on, forwards; otherwise the last ones, backwards.
   const forwards = after !== undefined || (since !== undefined && before === undefined);
-  const found = await chain(database, stockId, filter)
-    .sort({ sequence: forwards ? 1 : -1 })
-    .limit(limit + 1)
-    .toArray();
+  const found = await chain(database, stockId, { range, since }, forwards ? 1 : -1, limit + 1);
   const more = found.length > limit;
-  const page = (more ? found.slice(0, limit) : found) as EffectEntry[];
+  const page = more ? found.slice(0, limit) : found;
   if (!forwards) page.reverse();
   const opening = first && shown(readOnHand(first.onHandAfter).minus(effect(first)));
   return {
@@ -100,17 +99,26 @@ export async function traceReference(
   referenceId: string,
   referenceType?: ReferenceType,
 ): Promise<TracedEntry[]> {
-  const entries = await database.tracking
+  const live = await database.tracking
     .find({
       // `PO-1#R-1` is a receipt of order `PO-1`; `$` is the character after `#`.
       $or: [{ referenceId }, { referenceId: { $gte: `${referenceId}#`, $lt: `${referenceId}$` } }],
       ...(referenceType ? { referenceType } : {}),
     })
-    .sort({ referenceId: 1, referenceType: 1, attempt: 1, line: 1 })
-    .limit(10_000)
+    .limit(MAX_OF_REFERENCE)
     .toArray();
-  return entries
+  const types = referenceType ? [referenceType] : REFERENCE_TYPES;
+  const archived = await archivedFrom(
+    database,
+    types.flatMap((type) => {
+      const key = referenceKey(type, referenceId);
+      const receipts = type === 'PURCHASE_ORDER' ? [{ $gte: `${key}#`, $lt: `${key}$` }] : [];
+      return [{ $gte: `${key}/`, $lt: `${key}0` }, ...receipts];
+    }),
+  );
+  return merged(live, archived)
     .filter((e) => e.referenceId === referenceId || e.referenceType === 'PURCHASE_ORDER')
+    .sort(inOrder)
     .map(traced);
 }
 
@@ -126,8 +134,60 @@ export function parseReference(text: string): { referenceType?: ReferenceType; r
   }
 }
 
-function chain(database: Database, stockId: string, more: object = {}) {
-  return database.tracking.find({ inventoryStockId: stockId, ...IN_CHAIN, ...more });
+/** Entries of a chain, the first ones in a direction, from the ledger and the archive together. */
+async function chain(
+  database: Database,
+  stockId: string,
+  { range = {}, since }: { range?: object; since?: Date | undefined },
+  direction: 1 | -1,
+  limit: number,
+): Promise<EffectEntry[]> {
+  const live = await database.tracking
+    .find({
+      inventoryStockId: stockId,
+      sequence: { ...IN_CHAIN.sequence, ...range },
+      ...(since ? { recordedAt: { $gte: since } } : {}),
+    })
+    .sort({ sequence: direction })
+    .limit(limit)
+    .toArray();
+  const archived = (await hasArchive(database))
+    ? await database.archive
+        .find({
+          s: stockId,
+          n: { ...IN_ARCHIVED_CHAIN.n, ...range },
+          ...(since ? { r: { $gte: since } } : {}),
+        })
+        .sort({ n: direction })
+        .limit(limit)
+        .toArray()
+    : [];
+  return (merged(live, archived.map(fromArchived)) as EffectEntry[])
+    .sort((a, b) => direction * (a.sequence - b.sequence))
+    .slice(0, limit);
+}
+
+async function archivedFrom(database: Database, ranges: object[]): Promise<TrackingEntry[]> {
+  if (!(await hasArchive(database))) return [];
+  const found = database.archive
+    .find({ $or: ranges.map((_id) => ({ _id })) } as object)
+    .limit(MAX_OF_REFERENCE);
+  return (await found.toArray()).map(fromArchived);
+}
+
+/** What moves while it is read is found in both places. */
+function merged(live: TrackingEntry[], archived: TrackingEntry[]): TrackingEntry[] {
+  const known = new Set(live.map(({ _id }) => _id));
+  return [...live, ...archived.filter(({ _id }) => !known.has(_id))];
+}
+
+function inOrder(a: TrackingEntry, b: TrackingEntry): number {
+  return (
+    compareIds(a.referenceId, b.referenceId) ||
+    compareIds(a.referenceType, b.referenceType) ||
+    a.attempt - b.attempt ||
+    a.line - b.line
+  );
 }
 
 function effect(entry: EffectEntry) {

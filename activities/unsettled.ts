@@ -3,7 +3,8 @@ import { REFERENCE_TYPES, type MoveStock, type ReferenceType } from '../commands
 import type { Decided } from '../decisions';
 import { asks, decidedOf, readAttempts, recordedBy, recordedResult, type Attempt } from './attempts';
 import { fromDecimal128 } from './decimals';
-import type { Database } from './models';
+import { entriesOf, type Reference } from './ledger';
+import type { Database, TrackingEntry } from './models';
 
 /** A version of a document, from its latest attempt. */
 export interface Unsettled {
@@ -32,13 +33,14 @@ export function parseReference(
 }
 
 /** The versions of a document that are parked or refused now, oldest first. */
-export async function findUnsettled(
-  database: Database,
-  { referenceType, referenceId }: { referenceType: ReferenceType; referenceId: string },
-): Promise<Unsettled[]> {
-  const entries = await database.tracking
-    .find({ referenceId, referenceType }, { readConcern: { level: 'majority' }, readPreference: 'primary' })
-    .toArray();
+export async function findUnsettled(database: Database, reference: Reference): Promise<Unsettled[]> {
+  const durable = { readConcern: { level: 'majority' }, readPreference: 'primary' } as const;
+  const entries = await entriesOf(database, [reference], durable);
+  return unsettledAmong(entries.filter(({ referenceType }) => referenceType === reference.referenceType));
+}
+
+/** The same, from all entries of the document. */
+export function unsettledAmong(entries: readonly TrackingEntry[]): Unsettled[] {
   const attempts = readAttempts(entries);
   return attempts.flatMap((attempt): Unsettled[] => {
     if (attempt.outcome === 'APPLIED') return [];

@@ -172,14 +172,16 @@ class Reader {
   /** Whatever was deleted while we read, and what a partition would not give. */
   private async missed(): Promise<string[]> {
     const { topic, kafka, spans } = this.settings;
-    const notes = [...this.next].map(
-      ([partition, next]) =>
-        `${topic}[${partition}]: offsets ${next} to ${this.ends.get(partition)! - 1n} gave no record: ` +
-        'transaction markers, compacted away, or of a transaction that is still open',
-    );
     const admin = await openAdmin(kafka);
     try {
-      for (const { partition, low } of await admin.watermarks(topic)) {
+      const marks = await admin.watermarks(topic);
+      const notes = [...this.next].map(([partition, next]) =>
+        marks.some((mark) => mark.partition === partition)
+          ? `${topic}[${partition}]: offsets ${next} to ${this.ends.get(partition)! - 1n} gave no record: ` +
+            'transaction markers, compacted away, or of a transaction that is still open'
+          : `${topic}[${partition}] is not there any more: offsets from ${next} on were not read`,
+      );
+      for (const { partition, low } of marks) {
         const from = spans.find((span) => span.partition === partition)?.from;
         if (from !== undefined && low > from) {
           notes.push(
@@ -187,10 +189,10 @@ class Reader {
           );
         }
       }
+      return notes;
     } finally {
       await admin.close();
     }
-    return notes;
   }
 }
 

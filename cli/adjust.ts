@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import Big from 'big.js';
 import type { Command } from 'commander';
 import { readOnHand } from '../activities/decimals';
+import { entriesOf } from '../activities/ledger';
 import type { Database } from '../activities/models';
 import { ADJUSTMENT_SOURCE, MAX_ID_BYTES, type MoveStock } from '../commands';
 import { MAX_REASON_CHARACTERS, signatureFault } from '../decisions';
@@ -159,10 +160,9 @@ async function earlier(
   stockId: string,
   counted: Big,
 ): Promise<Line | undefined> {
-  const entry = await database.tracking.findOne(
-    { referenceId: id, referenceType: 'ADJUSTMENT', outcome: 'APPLIED' },
-    { readConcern: { level: 'majority' } },
-  );
+  const reference = { referenceType: 'ADJUSTMENT', referenceId: id } as const;
+  const entries = await entriesOf(database, [reference], { readConcern: { level: 'majority' } });
+  const entry = entries.find((e) => e.referenceType === 'ADJUSTMENT' && e.outcome === 'APPLIED');
   if (!entry) return undefined;
   const same = entry.inventoryStockId === stockId && entry.counted && readOnHand(entry.counted).eq(counted);
   return {

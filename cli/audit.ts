@@ -14,6 +14,7 @@ interface Options extends SpanOptions {
   json?: boolean;
   plan?: string;
   since?: string;
+  archived?: boolean;
 }
 
 /** Findings that `--json` lists and a plan takes up; more are counted. */
@@ -29,6 +30,7 @@ export function registerAudit(program: Command): void {
     .option('--since <file>', 'check only what changed since the audit that left this file; renews it')
     .option('--plan <file>', 'write the repair entries that `inventory adjust --plan` can post')
     .option('--topic <name>', 'also check that this topic (or the span of it) and the ledger agree')
+    .option('--archived', 'read every archived entry again, instead of beginning at the openings')
     .option('--json', 'print counts and findings as JSON')
     .action(run);
 }
@@ -44,15 +46,20 @@ async function run(options: Options): Promise<void> {
   };
   const ofTopic = options.topic === undefined ? undefined : topicOf(config, options.topic);
   const wish = wishOf(options);
+  if (options.archived && options.since !== undefined)
+    throw new UsageError('--since reads only what changed, --archived reads everything');
   if (ofTopic === undefined && Object.values(wish).some((value) => value !== undefined)) {
     throw new UsageError('--from, --to, --partition and --offsets are spans of a --topic');
   }
   let topic: TopicAudit | undefined;
   const counts = await withDatabase(config, async (database) => {
-    const entries = await database.tracking.estimatedDocumentCount();
+    const entries =
+      (await database.tracking.estimatedDocumentCount()) +
+      (options.archived ? await database.archive.estimatedDocumentCount() : 0);
     const checkpoint = options.since === undefined ? undefined : await openCheckpoint(options.since);
     const counted = await audit(database, {
       ...(checkpoint ? { checkpoint } : {}),
+      archived: options.archived === true,
       onProgress: (so) => progress.show(so.entries, checkpoint?.isFirst === false ? 0 : entries),
       onFinding,
     });
@@ -85,7 +92,7 @@ function printFinding({ check, problem, key, stockId, text, repair }: Finding): 
 }
 
 function printCounts(
-  { stocks, unchanged, entries, transfers, findings }: AuditCounts,
+  { stocks, unchanged, behindOpenings, entries, transfers, findings }: AuditCounts,
   topic: TopicAudit | undefined,
 ): void {
   if (topic) {
@@ -97,6 +104,8 @@ function printCounts(
   }
   const since = unchanged > 0 ? ` (${count(unchanged)} unchanged since the checkpoint)` : '';
   print(`${count(stocks)} stocks${since}, ${count(entries)} entries, ${count(transfers)} transfers checked`);
+  if (behindOpenings > 0)
+    print(`${count(behindOpenings)} archived entries lie behind openings: --archived reads them`);
   print(
     findings === 0 ? paint('everything is explained', 'green') : paint(`${count(findings)} findings`, 'red'),
   );
