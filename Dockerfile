@@ -8,7 +8,7 @@ COPY . .
 # go on under this code: no image is made of either.
 RUN npm run build && node dist/test/histories/replay.js
 # What only tests and a developer's machine need.
-RUN rm -rf dist/test dist/stack dist/bundle.js dist/.tsbuildinfo
+RUN rm -rf dist/test dist/stack dist/.tsbuildinfo
 
 FROM node:20.20-bookworm-slim AS modules
 WORKDIR /app
