@@ -74,6 +74,9 @@ const variables = z.object({
     .regex(/^mongodb(\+srv)?:\/\/[^/]+\/[^/?]/, 'must look like mongodb://host:27017/DATABASE?replicaSet=rs0')
     .default('mongodb://127.0.0.1:27017/inventory?replicaSet=rs0'),
   TEMPORAL_TASK_QUEUE: text.default('inventory'),
+  // Under the names that Temporal's Kubernetes controller for workers sets.
+  TEMPORAL_DEPLOYMENT_NAME: text.regex(/^[^.:]*$/, 'must be without . and :').optional(),
+  TEMPORAL_WORKER_BUILD_ID: text.regex(/^[^:]*$/, 'must be without :').optional(),
   TEMPORAL_UI_URL: z.url().default('http://127.0.0.1:8233'),
   BELOW_ZERO_REFUSE: list
     .pipe(z.array(z.enum(REFERENCE_TYPES)))
@@ -142,6 +145,9 @@ function impossible(v: Variables): string[] {
   }
   if (!v.KAFKA_SSL && (v.KAFKA_SSL_CA_FILE || v.KAFKA_SSL_CERT_FILE)) {
     faults.push('KAFKA_SSL_CA_FILE and KAFKA_SSL_CERT_FILE have no effect without KAFKA_SSL=true');
+  }
+  if (Boolean(v.TEMPORAL_DEPLOYMENT_NAME) !== Boolean(v.TEMPORAL_WORKER_BUILD_ID)) {
+    faults.push('TEMPORAL_DEPLOYMENT_NAME and TEMPORAL_WORKER_BUILD_ID go together: set both or none');
   }
   const topics = Object.entries(v).filter(([name]) => name.startsWith('KAFKA_TOPIC_'));
   for (const [name, topic] of topics) {

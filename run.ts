@@ -42,7 +42,15 @@ export async function run(
       const worker = await createWorker(config, temporal, database, log, tracing);
       working = { worker, done: worker.run() };
       working.done.catch(() => undefined);
-      log.info({ taskQueue: config.TEMPORAL_TASK_QUEUE, namespace: temporal.namespace }, 'worker takes work');
+      log.info(
+        {
+          taskQueue: config.TEMPORAL_TASK_QUEUE,
+          namespace: temporal.namespace,
+          deployment: config.TEMPORAL_DEPLOYMENT_NAME,
+          buildId: config.TEMPORAL_WORKER_BUILD_ID,
+        },
+        'worker takes work',
+      );
     }
     if (parts.bridge) {
       bridge = await startBridge(config, temporal, parts.worker, log);

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { Worker } from '@temporalio/worker';
+import { Worker, type WorkerOptions } from '@temporalio/worker';
 import { createActivities } from './activities';
 import type { Database } from './activities/models';
 import { checkDatabase } from './activities/setup';
@@ -29,8 +29,9 @@ export async function createWorker(
     connection: temporal.connection,
     namespace: temporal.namespace,
     taskQueue: config.TEMPORAL_TASK_QUEUE,
-    workflowBundle: { code: await loadBundle(tracing !== undefined) },
+    workflowBundle: { code: await loadBundle(config, tracing !== undefined) },
     ...tracing?.worker,
+    ...deployment(config),
     activities: createActivities(
       database,
       {
@@ -49,10 +50,31 @@ export async function createWorker(
   });
 }
 
+/**
+ * Worker versioning, when the process is told its version: Temporal then gives it work only once this version is the
+ * current one of its deployment. Which workflows stay with their version is said in each workflow's file.
+ */
+function deployment(config: Config): Pick<WorkerOptions, 'workerDeploymentOptions'> {
+  const { TEMPORAL_DEPLOYMENT_NAME: deploymentName, TEMPORAL_WORKER_BUILD_ID: buildId } = config;
+  if (!deploymentName || !buildId) return {};
+  return {
+    workerDeploymentOptions: {
+      version: { deploymentName, buildId },
+      useWorkerVersioning: true,
+      // For a workflow type whose file says nothing: it may be one that waits for weeks.
+      defaultVersioningBehavior: 'AUTO_UPGRADE',
+    },
+  };
+}
+
 /** The prebuilt bundle beside the compiled program; from sources it is built on the spot. */
-async function loadBundle(traced: boolean): Promise<string> {
+async function loadBundle(config: Config, traced: boolean): Promise<string> {
   const compiled = path.extname(__filename) === '.js';
-  return compiled ? readFile(bundleFile(traced), 'utf8') : (await buildWorkflowBundle({ traced })).code;
+  const code = compiled
+    ? await readFile(bundleFile(traced), 'utf8')
+    : (await buildWorkflowBundle({ traced })).code;
+  // Read by workflows/versioning.ts. On the bundle's first line, so that its source map stays right.
+  return config.TEMPORAL_DEPLOYMENT_NAME ? `var INVENTORY_WORKER_IS_VERSIONED = true; ${code}` : code;
 }
 
 /** @throws RangeError when an outer limit would give up on something inner that may still succeed */

@@ -31,8 +31,8 @@ export interface System {
   database: TestDatabase;
   temporal: Temporal;
   kafka: Kafka;
-  /** Starts `inventory <verb>`; resolves once it works. */
-  start(verb: 'run' | 'bridge' | 'worker', env?: Record<string, string>): Promise<Process>;
+  /** Starts `inventory <verb>`; resolves once it works. `program` is another build of `dist/cli.js`. */
+  start(verb: 'run' | 'bridge' | 'worker', env?: Record<string, string>, program?: string): Promise<Process>;
   /** Runs `inventory <args>` to its end. */
   cli(...args: string[]): Promise<{ code: number | null; out: string; err: string }>;
   publish(
@@ -73,8 +73,8 @@ export async function createSystem(partitions = 1, more: Record<string, string> 
   const published: Published[] = [];
   const children = new Set<ChildProcess>();
 
-  const spawnCli = (args: string[], extra: Record<string, string> = {}) => {
-    const child = spawn(process.execPath, [CLI, ...args], {
+  const spawnCli = (args: string[], extra: Record<string, string> = {}, program = CLI) => {
+    const child = spawn(process.execPath, [program, ...args], {
       env: { ...env, ...extra },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -90,8 +90,8 @@ export async function createSystem(partitions = 1, more: Record<string, string> 
     database,
     temporal,
     kafka,
-    start: async (verb, extra) => {
-      const child = spawnCli([verb], extra);
+    start: async (verb, extra, program) => {
+      const child = spawnCli([verb], extra, program);
       let output = '';
       child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
       const exited = new Promise<number | NodeJS.Signals>((resolve) =>

@@ -5,6 +5,11 @@ import { adjustStock, checkTracking, park } from './activities';
 import { settle } from './parked';
 import { refuseUnknownSchema } from './schema';
 import { showOutcome, showResult } from './show';
+import { onNewVersion } from './versioning';
+
+// It may wait for its stock, or for a person, for weeks: pinned, every old version would have to stay up as long. So it
+// moves along with each new version, and a change in what it calls, in which order, stands behind `patched`.
+onNewVersion('AUTO_UPGRADE', moveStock);
 
 /**
  * Moves stock once: look into the ledger, then adjust stock and record it in one transaction. Every outcome is a

@@ -11,6 +11,11 @@ import {
 import { adjustStockBatch } from './activities';
 import { moveStock } from './moveStock';
 import { refuseUnknownSchema } from './schema';
+import { onNewVersion } from './versioning';
+
+// Over within seconds: it stays with the worker version that it began on, so a version that is being replaced soon
+// has none, and a change here needs no patch. Its members go on as `moveStock`, which moves along.
+onNewVersion('PINNED', moveStockBatch);
 
 /** One by one, a thousand members of unknown stocks would take a minute; all at once, one large workflow task. */
 const STARTED_TOGETHER = 100;
