@@ -6,6 +6,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { MoveStockResult } from '../commands';
 import { TIME_LIMITS_MS } from '../commands';
+import { crashPoint } from '../crashPoint';
 import { metrics } from '../metrics';
 import { toDecimal128 } from './decimals';
 import { judge, stocksOf, type Judgement, type Policy, type Posting } from './judge';
@@ -143,6 +144,7 @@ async function postTogether(
       if (isDuplicateKey(error)) return attempt();
       throw error;
     });
+    crashPoint('after-commit');
     count(postings, judgement);
     onWritten(judgement.entries);
     return judgement.results;
@@ -176,6 +178,7 @@ async function postInSession(
   if (judgement.entries.length === 0) return judgement;
 
   const inserted = await database.tracking.insertMany(judgement.entries, { session, ordered: true });
+  crashPoint('in-transaction');
   // Stock-ID order in every process, so that two transactions meet at the first stock they share, not crosswise.
   const updates = [...judgement.stocks].sort(([a], [b]) => (a < b ? -1 : 1));
   // Entries that only take their keys touch no stock, and the driver refuses an empty list.
