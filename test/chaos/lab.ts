@@ -264,7 +264,8 @@ function override(properties: Record<string, string>): string[] {
   return Object.entries(properties).flatMap(([name, value]) => ['--override', `${name}=${value}`]);
 }
 
-async function anyPort(): Promise<number> {
+/** A port that is free now. */
+export async function anyPort(): Promise<number> {
   const probe = createServer();
   await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
   const { port } = probe.address() as { port: number };

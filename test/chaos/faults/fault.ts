@@ -8,8 +8,6 @@ export interface Fault {
   does: string;
   /** Does it, while the load goes on; resolves when it is time to heal. */
   inject(lab: Lab): Promise<Injected>;
-  /** Needs something that not every run has, and takes long: only when it is named. */
-  onlyByName?: true;
 }
 
 export interface Injected {
