@@ -20,6 +20,10 @@ const REDELIVERED_WITHIN = 80;
 const EDIT_EVERY = 25;
 /** Ticks after which an order may be edited, if it is in the ledger by then. */
 const EDIT_AFTER = 20;
+/** Kafka refuses records that are an hour ahead of it. */
+const MOST_AHEAD_MS = 50 * 60_000;
+/** Tries to publish, some seconds each while Kafka is away; it is never away so long. */
+const MOST_TRIES = 200;
 
 export interface LoadSettings {
   kafka: Kafka;
@@ -117,14 +121,15 @@ export class Load {
         messages: list.map(({ value }) => ({
           value,
           partition: partition ?? random.between(0, partitions(topic) - 1),
-          ...(this.clockSkewMs === 0 ? {} : { timestamp: String(Date.now() + this.clockSkewMs) }),
+          ...(this.clockSkewMs === 0 ? {} : { timestamp: this.skewed() }),
         })),
       }));
       return async () => {
-        for (;;) {
+        for (let tries = 1; ; tries++) {
           try {
             return await producer.sendBatch({ acks: -1, timeout: 5_000, topicMessages });
-          } catch {
+          } catch (error) {
+            if (tries === MOST_TRIES) throw error;
             await sleep(300);
           }
         }
@@ -132,6 +137,11 @@ export class Load {
     });
     await Promise.all(copies.map((send) => send()));
     this.published += messages.length * this.copies;
+  }
+
+  /** Kafka's time of a record. */
+  private skewed(): string {
+    return String(Date.now() + Math.min(this.clockSkewMs, MOST_AHEAD_MS));
   }
 
   private async run(): Promise<void> {

@@ -27,8 +27,8 @@ function killed(name: string, processes: string[], signal: 'SIGKILL' | 'SIGTERM'
   };
 }
 
-/** What has to happen for a bridge or worker to pass the moment, beyond the load. */
-type Provoke = (lab: Lab, process: string) => Promise<unknown>;
+/** What has to happen for a process to pass the moment, beyond the load; its log begins at `from`. */
+type Provoke = (lab: Lab, process: string, from: number) => Promise<unknown>;
 
 function crashed(
   point: CrashPoint,
@@ -44,7 +44,7 @@ function crashed(
       const from = lab.product.log(process).length;
       await lab.product.start(process, { env: { CRASH_POINT: `${point}:${count}` }, atOnce: true });
       const end = lab.product.end(process, 90_000);
-      await provoke(lab, process);
+      await provoke(lab, process, from);
       const how = await end;
       return {
         heal: () => lab.product.start(process),
@@ -66,13 +66,9 @@ const broken: Provoke = async (lab, process) => {
   }
 };
 
-const drain: Provoke = async (lab, process) => {
-  await lab.until(
-    'the bridge reads',
-    () =>
-      lab.product.log(process).trimEnd().split('\n').slice(-200).join().includes('joined the consumer group'),
-    60_000,
-  );
+const drain: Provoke = async (lab, process, from) => {
+  const joined = () => lab.product.log(process).slice(from).includes('joined the consumer group');
+  await lab.until('the bridge reads', joined, 60_000);
   await sleep(2_000);
   lab.product.signal(process, 'SIGTERM');
 };

@@ -2,9 +2,8 @@
 import * as attempts from '../../../activities/attempts';
 
 const { recordedResult } = attempts;
-const mutable = attempts as { recordedResult: typeof recordedResult; conflict: typeof attempts.conflict };
-mutable.recordedResult = (...args) => {
+const blind: typeof recordedResult = (...args) => {
   const result = recordedResult(...args);
   return result?.outcome === 'CONFLICT' ? undefined : result;
 };
-mutable.conflict = () => undefined;
+Object.assign(attempts, { recordedResult: blind, conflict: () => undefined });

@@ -1,16 +1,12 @@
 /** Loaded before the product: what should be one transaction is written without one. */
-import type { Session } from '../../../activities/transaction';
 import * as transaction from '../../../activities/transaction';
 
-(transaction as { inTransaction: typeof transaction.inTransaction }).inTransaction = async (
-  connection,
-  _,
-  body,
-) => {
-  const session = (await connection.startSession()) as Session;
+const withoutOne: typeof transaction.inTransaction = async (connection, _, body) => {
+  const session = await connection.startSession();
   try {
     return await body(session);
   } finally {
     await session.endSession();
   }
 };
+Object.assign(transaction, { inTransaction: withoutOne });

@@ -6,7 +6,7 @@ import * as grouping from '../../../bridge/group';
 const LATER_MS = 300;
 
 const { createGroupingStarter } = grouping;
-(grouping as { createGroupingStarter: typeof createGroupingStarter }).createGroupingStarter = (...args) => {
+const hasty: typeof createGroupingStarter = (...args) => {
   const starter = createGroupingStarter(...args);
   return {
     start: (command) => {
@@ -17,3 +17,4 @@ const { createGroupingStarter } = grouping;
     },
   };
 };
+Object.assign(grouping, { createGroupingStarter: hasty });
