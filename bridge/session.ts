@@ -261,23 +261,19 @@ export class Session {
 
   /** True once the group's next offset is in the topic again: a person moved it, or accepted what is missing. */
   private async isFound(own: TopicPartition): Promise<boolean> {
+    const { admin, generation } = this;
     const { groupId } = this.settings;
-    const { generation } = this;
-    const committed = (await this.admin.committed(groupId, own.topic)).get(own.partition);
-    const at = (await this.admin.watermarks(own.topic)).find((p) => p.partition === own.partition);
+    const committed = (await admin.committed(groupId, own.topic)).get(own.partition);
+    const at = (await admin.watermarks(own.topic)).find((p) => p.partition === own.partition);
     if (committed === undefined || !at) return false;
     let next = committed;
     if (lostSpan(committed, at) !== undefined) {
-      const accepted = (await this.admin.acceptedGaps(groupId, own.topic)).get(own.partition);
+      const accepted = (await admin.acceptedGaps(groupId, own.topic)).get(own.partition);
       // The very span that the person saw: what went missing since then has to be accepted as well.
       if (accepted?.from !== committed || lostSpan(accepted.next, at) !== undefined) return false;
       if (generation !== this.generation) return false;
-      next = accepted.next;
-      await this.member.commit([{ ...own, next }]);
-      this.log.warn(
-        { ...own, from: `${committed}`, next: `${next}` },
-        'a lost span was accepted by a person',
-      );
+      await this.member.commit([{ ...own, next: (next = accepted.next) }]);
+      this.log.warn({ ...own, from: `${committed}`, next: `${next}` }, 'a lost span was accepted');
     }
     this.moveTo(own, next, true);
     this.member.seek(own, next);
