@@ -4,6 +4,7 @@
  */
 import './instrument';
 import { Command } from 'commander';
+import { registerAcceptGap } from './cli/acceptGap';
 import { registerAdjust } from './cli/adjust';
 import { registerArchive } from './cli/archive';
 import { registerAudit } from './cli/audit';
@@ -27,6 +28,7 @@ registerAudit(program);
 registerTrace(program);
 registerAdjust(program);
 registerArchive(program);
+registerAcceptGap(program);
 registerReplay(program);
 registerDeadLetters(program);
 registerParked(program);

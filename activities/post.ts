@@ -6,24 +6,33 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { MoveStockResult } from '../commands';
 import { TIME_LIMITS_MS } from '../commands';
+import { crashPoint } from '../crashPoint';
 import { metrics } from '../metrics';
 import { toDecimal128 } from './decimals';
 import { judge, stocksOf, type Judgement, type Policy, type Posting } from './judge';
 import { IN_CHAIN, type Database, type EffectEntry, type InventoryStock, type TrackingEntry } from './models';
 import { entriesOf } from './ledger';
-import { inTransaction, TransactionUnavailableError, type Session } from './transaction';
+import { inTransaction, TransactionUnavailableError, WriteConflictError, type Session } from './transaction';
 
-/** What became of one posting: its result, or what is broken about its stock. */
+/** What became of one posting: its result, what is broken about its stock, or that it is held up. */
 export type Posted = PromiseSettledResult<MoveStockResult>;
 
 /**
- * Posts commands; one answer per posting, in order.
+ * Posts commands; one answer per posting, in order. A posting is rejected by itself when its stock is broken, or when
+ * somebody else holds what it writes.
  * @throws TransactionUnavailableError for all of them, when MongoDB could not do it for now
  */
 export type Post = (postings: readonly Posting[], cancelled?: AbortSignal) => Promise<Posted[]>;
 
 /** More commands in one transaction gain little and hold locks longer. */
 const MAX_COMMANDS_PER_TRANSACTION = 2_000;
+/**
+ * Write conflicts in a row after which a transaction is given up: with the growing waits between them, about a third
+ * of a second for many commands, which are then halved to find the one that is held up, and a second for one
+ * command, which Temporal tries again later. Meanwhile the lane is free for the others: what a killed worker left
+ * open holds its commands for up to a minute, and must not hold the rest.
+ */
+const MOST_TRIES = { many: 6, one: 12 };
 const DUPLICATE_KEY = 11_000;
 
 interface Job {
@@ -115,7 +124,8 @@ async function postHalving(
   try {
     return (await post(postings)).map((value) => ({ status: 'fulfilled', value }));
   } catch (reason) {
-    if (reason instanceof TransactionUnavailableError) throw reason;
+    const isHeldUp = reason instanceof WriteConflictError;
+    if (reason instanceof TransactionUnavailableError && !isHeldUp) throw reason;
     if (postings.length === 1) return [{ status: 'rejected', reason }];
     const half = postings.length >> 1;
     return [
@@ -134,8 +144,11 @@ async function postTogether(
   const endTimer = metrics.transactionSeconds.startTimer();
   metrics.transactionCommands.observe(postings.length);
   const attempt = () =>
-    inTransaction(database.connection, TIME_LIMITS_MS.transaction, (session) =>
-      postInSession(database, policy, postings, session),
+    inTransaction(
+      database.connection,
+      TIME_LIMITS_MS.transaction,
+      (session) => postInSession(database, policy, postings, session),
+      postings.length === 1 ? MOST_TRIES.one : MOST_TRIES.many,
     );
   try {
     const judgement = await attempt().catch((error: unknown) => {
@@ -143,6 +156,7 @@ async function postTogether(
       if (isDuplicateKey(error)) return attempt();
       throw error;
     });
+    crashPoint('after-commit');
     count(postings, judgement);
     onWritten(judgement.entries);
     return judgement.results;
@@ -176,6 +190,7 @@ async function postInSession(
   if (judgement.entries.length === 0) return judgement;
 
   const inserted = await database.tracking.insertMany(judgement.entries, { session, ordered: true });
+  crashPoint('in-transaction');
   // Stock-ID order in every process, so that two transactions meet at the first stock they share, not crosswise.
   const updates = [...judgement.stocks].sort(([a], [b]) => (a < b ? -1 : 1));
   // Entries that only take their keys touch no stock, and the driver refuses an empty list.

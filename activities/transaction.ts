@@ -10,7 +10,15 @@ export type Session = mongoose.mongo.ClientSession;
  * conflict to the end). Trying again helps, and starts by reading the ledger.
  */
 export class TransactionUnavailableError extends Error {
-  override readonly name = 'TransactionUnavailableError';
+  override readonly name: string = 'TransactionUnavailableError';
+}
+
+/**
+ * Somebody else holds what this transaction writes, try after try. That may be over soon, or be the open transaction
+ * of a worker that was killed, which MongoDB keeps until its `transactionLifetimeLimitSeconds` have passed.
+ */
+export class WriteConflictError extends TransactionUnavailableError {
+  override readonly name = 'WriteConflictError';
 }
 
 /**
@@ -20,12 +28,15 @@ export class TransactionUnavailableError extends Error {
  *
  * @param body must pass the session to every operation and run them one after the other; it may run several times
  * @param capMs no try outlives this; afterwards the caller is told that the result is unknown
+ * @param mostTries write conflicts after which the caller may have a better idea
+ * @throws WriteConflictError after so many of them
  * @throws TransactionUnavailableError see there; other errors come from `body` unchanged, with nothing written
  */
 export async function inTransaction<T>(
   connection: Connection,
   capMs: number,
   body: (session: Session) => Promise<T>,
+  mostTries = Infinity,
 ): Promise<T> {
   const deadline = Date.now() + capMs;
   for (let tries = 1; ; tries++) {
@@ -38,6 +49,11 @@ export async function inTransaction<T>(
       const waitMs = Math.random() * Math.min(5 * 2 ** tries, 250);
       if (isWriteConflict(error) && Date.now() + waitMs < deadline) {
         metrics.transactions.inc({ result: 'conflict' });
+        if (tries >= mostTries) {
+          throw new WriteConflictError(`${tries} write conflicts in a row: ${messageOf(error)}`, {
+            cause: error,
+          });
+        }
         await sleep(waitMs);
         continue;
       }

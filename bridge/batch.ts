@@ -4,6 +4,7 @@
  */
 import { setMaxListeners } from 'node:events';
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import { crashPointSoon } from '../crashPoint';
 import type { Logger } from '../log';
 import { metrics } from '../metrics';
 import type { FetchedBatch } from './member';
@@ -191,7 +192,9 @@ class Passed {
     this.upTo = prefix;
     this.committedAt = Date.now();
     try {
-      await batch.commit(next);
+      const committing = batch.commit(next);
+      crashPointSoon('during-commit');
+      await committing;
       context.onPassed(batch, next, true);
     } catch (error) {
       metrics.commitFailures.inc();

@@ -4,6 +4,7 @@
  * the process ends with an error instead of looking healthy.
  */
 import type { Kafka } from 'kafkajs';
+import { crashPoint } from '../crashPoint';
 import type { Logger } from '../log';
 import { metrics } from '../metrics';
 import type { BatchLimits } from './batch';
@@ -119,6 +120,7 @@ class Consumer {
 
   async drain(): Promise<void> {
     this.draining.abort();
+    crashPoint('during-drain');
     await settlesWithin(this.over, this.limits.drainMs);
   }
 

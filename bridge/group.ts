@@ -119,7 +119,10 @@ class Group {
   add(command: Command, signal: AbortSignal | undefined): Promise<'started' | 'duplicate'> {
     return new Promise((resolve, reject) => {
       const bytes = Buffer.byteLength(JSON.stringify(command.input)) + 1;
-      this.members.push({ command, bytes, link: currentLink(), signal, resolve, reject });
+      const member: Member = { command, bytes, link: currentLink(), signal, resolve, reject };
+      this.members.push(member);
+      if (signal?.aborted) return this.leave(member);
+      signal?.addEventListener('abort', () => this.leave(member), { once: true });
       if (this.members.length >= this.settings.groupMax) void this.flush();
       else this.timer ??= setTimeout(() => void this.flush(), this.settings.groupLingerMs);
     });
@@ -142,7 +145,20 @@ class Group {
       this.timer ??= setTimeout(() => void this.flush(), this.settings.groupLingerMs);
   }
 
-  /** Takes the members of the next group; those that nobody waits for any more are sent back. */
+  /** Nobody waits for it any more, and its turn has not come: it is told what it waited for. */
+  private leave(member: Member): void {
+    const at = this.members.indexOf(member);
+    if (at < 0) return;
+    this.members.splice(at, 1);
+    member.reject(
+      new StartUnavailable(
+        'groups-unfinished',
+        `${GROUPS_IN_FLIGHT} groups that were started are not finished`,
+      ),
+    );
+  }
+
+  /** Takes the members of the next group. */
   private cut(): Member[] {
     const group: Member[] = [];
     let bytes = 0;
@@ -154,12 +170,8 @@ class Group {
       )
         break;
       taken++;
-      if (member.signal?.aborted) {
-        member.reject(new StartUnavailable('temporal-unavailable', 'not sent: the batch is stopping'));
-      } else {
-        group.push(member);
-        bytes += member.bytes;
-      }
+      group.push(member);
+      bytes += member.bytes;
     }
     this.members.splice(0, taken);
     return group;

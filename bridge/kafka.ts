@@ -8,6 +8,8 @@ import type { Admin, KafkaConfig, LogEntry } from 'kafkajs';
 import * as fzstd from 'fzstd';
 import { compressFrame, decompressFrame } from 'lz4-napi';
 import type { Logger } from '../log';
+import { gapGroup, readGap } from './gaps';
+import type { AcceptedGap } from './gaps';
 
 /** How to reach Kafka; `ssl` and `sasl` as the client takes them. */
 export interface KafkaSettings {
@@ -47,6 +49,8 @@ export interface KafkaAdmin {
   watermarks(topic: string): Promise<Watermarks[]>;
   /** First offset at or after a time; the high watermark where nothing is that young. */
   offsetsAt(topic: string, epochMs: number): Promise<Map<number, bigint>>;
+  /** Lost spans of the group that a person accepted, by partition. */
+  acceptedGaps(groupId: string, topic: string): Promise<Map<number, AcceptedGap>>;
   close(): Promise<void>;
 }
 
@@ -75,6 +79,15 @@ export async function openAdmin(kafka: Kafka): Promise<KafkaAdmin> {
           BigInt(p.offset),
         ]),
       ),
+    acceptedGaps: async (groupId, topic) => {
+      const [answer] = await admin.fetchOffsets({ groupId: gapGroup(groupId), topics: [topic] });
+      const gaps = new Map<number, AcceptedGap>();
+      for (const { partition, offset, metadata } of answer?.partitions ?? []) {
+        const gap = readGap(BigInt(offset), metadata);
+        if (gap) gaps.set(partition, gap);
+      }
+      return gaps;
+    },
     close: () => admin.disconnect(),
   };
 }

@@ -16,6 +16,8 @@ export function partitionName({ topic, partition }: TopicPartition): string {
  * - `temporal-unavailable`: no answer, or an error that goes away by itself
  * - `temporal-throttled`: Temporal asked to slow down, longer than a partition may hold its records
  * - `temporal-refused`: namespace or permission is missing; needs a person, and no record is at fault
+ * - `groups-unfinished`: what was started before is not done, so nothing is added to it: no worker takes work, MongoDB is
+ *   away, or either is slow
  * - `dead-letter-topic-unavailable`, `dead-letter-too-large`: a dead letter could not be written
  * - `lost-span`: records that were never handled are no longer in the topic
  * - `bug`: this program failed in a way nobody foresaw
@@ -24,6 +26,7 @@ export const PAUSE_REASONS = [
   'temporal-unavailable',
   'temporal-throttled',
   'temporal-refused',
+  'groups-unfinished',
   'dead-letter-topic-unavailable',
   'dead-letter-too-large',
   'lost-span',

@@ -2,6 +2,7 @@
  * One life of the consumer, from joining the group until the client ends or we drain: knows which partitions are
  * ours, where each stands, and which are paused.
  */
+import { crashPoint } from '../crashPoint';
 import type { Logger } from '../log';
 import { metrics } from '../metrics';
 import { handleBatch } from './batch';
@@ -164,6 +165,7 @@ export class Session {
     }
     // Fetched before the partition was paused or told where to start: it is fetched again from the right place.
     if (generation !== this.generation || batch.isStale() || this.pauses.isPaused(batch)) return;
+    crashPoint('after-fetch');
     const context: BatchContext = {
       handle: (record, signal) => traceRecord(record, () => this.handle(record, signal)),
       limits: this.limits,
@@ -184,10 +186,12 @@ export class Session {
     if (decoded.became === 'command') {
       const result = await this.settings.starter.start(decoded.command, signal);
       metrics.starts.inc({ workflow: decoded.command.type, result });
+      crashPoint('after-start');
     } else if (decoded.became === 'dead-letter') {
       await this.settings.deadLetters.write(record, decoded.reason);
       const { topic, partition, offset } = record;
       this.log.warn({ topic, partition, offset, reason: decoded.reason }, 'dead letter');
+      crashPoint('after-dead-letter');
     }
     return decoded;
   }
@@ -255,13 +259,24 @@ export class Session {
     this.pauses.pause(own, 'lost-span', `${lost}; ${remedy}`, () => this.isFound(own));
   }
 
-  /** True once the group's committed offset is in the topic again, because a person moved it. */
+  /** True once the group's next offset is in the topic again: a person moved it, or accepted what is missing. */
   private async isFound(own: TopicPartition): Promise<boolean> {
-    const committed = (await this.admin.committed(this.settings.groupId, own.topic)).get(own.partition);
-    const at = (await this.admin.watermarks(own.topic)).find((p) => p.partition === own.partition);
-    if (committed === undefined || !at || lostSpan(committed, at) !== undefined) return false;
-    this.positions.set(partitionName(own), committed);
-    this.member.seek(own, committed);
+    const { admin, generation } = this;
+    const { groupId } = this.settings;
+    const committed = (await admin.committed(groupId, own.topic)).get(own.partition);
+    const at = (await admin.watermarks(own.topic)).find((p) => p.partition === own.partition);
+    if (committed === undefined || !at) return false;
+    let next = committed;
+    if (lostSpan(committed, at) !== undefined) {
+      const accepted = (await admin.acceptedGaps(groupId, own.topic)).get(own.partition);
+      // The very span that the person saw: what went missing since then has to be accepted as well.
+      if (accepted?.from !== committed || lostSpan(accepted.next, at) !== undefined) return false;
+      if (generation !== this.generation) return false;
+      await this.member.commit([{ ...own, next: (next = accepted.next) }]);
+      this.log.warn({ ...own, from: `${committed}`, next: `${next}` }, 'a lost span was accepted');
+    }
+    this.moveTo(own, next, true);
+    this.member.seek(own, next);
     return true;
   }
 

@@ -22,7 +22,9 @@ export function mongo({ mongod, dir, logFile, port }: MongoOptions): Launch {
   mkdirSync(dir, { recursive: true });
   const network = ['--bind_ip', '127.0.0.1', '--port', String(port), '--nounixsocket'];
   const light = ['--wiredTigerCacheSizeGB', '1', '--setParameter', 'diagnosticDataCollectionEnabled=false'];
-  const args = ['--replSet', REPLICA_SET, '--dbpath', dir, ...network, ...light, '--quiet'];
+  // What a killed worker left open holds its stocks for a minute otherwise. No transaction of ours takes so long.
+  const lifetime = ['--setParameter', 'transactionLifetimeLimitSeconds=15'];
+  const args = ['--replSet', REPLICA_SET, '--dbpath', dir, ...network, ...light, ...lifetime, '--quiet'];
   return {
     name: 'mongo',
     logFile,

@@ -34,6 +34,8 @@ export interface StackOptions<N extends ServerName = ServerName> {
   fresh?: boolean;
   /** The servers outlive this program; `stopRunning` ends them. Otherwise they end with it, however it ends. */
   detached?: boolean;
+  /** More arguments for a server, once its ports are known. */
+  moreArgs?: (name: ServerName, ports: Ports) => string[];
   onProgress?: (line: string) => void;
   /** Is told when a server ends by itself, with the last lines of its log. */
   onDeath?: (error: StackError) => void;
@@ -126,17 +128,15 @@ async function launchAll<N extends ServerName>(
     guard.dismiss();
     forgetRunning(dataDir);
   };
-  const launch = async (name: N) => {
+  const launchOne = async (name: N) => {
     const since = Date.now();
-    servers[name] = new Server(
-      await launchOf(name, programs, ports, dataDir),
-      onPid,
-      options.onDeath ?? (() => {}),
-    );
+    const launch = await launchOf(name, programs, ports, dataDir);
+    launch.args.push(...(options.moreArgs?.(name, ports) ?? []));
+    servers[name] = new Server(launch, onPid, options.onDeath ?? (() => {}));
     await servers[name].start();
     onProgress(`${name} is ready after ${((Date.now() - since) / 1000).toFixed(1)} s`);
   };
-  const results = await Promise.allSettled(names.map(launch));
+  const results = await Promise.allSettled(names.map(launchOne));
   const failed = results.find((result) => result.status === 'rejected');
   if (failed) {
     await stop(0);

@@ -127,6 +127,20 @@ test('while six groups are unfinished the rest waits in Kafka instead of piling 
   expect(sizes(launched)).toEqual([...six, 10, 10, 10]);
 });
 
+test('whoever leaves while six groups are unfinished is told so, and is not sent', async () => {
+  const { starter, launched, finish } = grouping({ singleStartsPerSecond: 0 });
+  const first = Array.from({ length: 60 }, (_, i) => starter.start(command(i)));
+  await Promise.all(first);
+  const leaving = new AbortController();
+  const waiting = starter.start(command(60), leaving.signal);
+  const staying = starter.start(command(61));
+  leaving.abort();
+  await expect(waiting).rejects.toMatchObject({ reason: 'groups-unfinished' });
+  finish();
+  await staying;
+  expect(sizes(launched)).toEqual([...Array<number>(6).fill(10), 1]);
+});
+
 test('a group is cut by bytes long before Temporal would refuse it', async () => {
   const { starter, launched, finish } = grouping({ singleStartsPerSecond: 0, groupMax: 2_000 });
   const timer = setInterval(finish, 5);

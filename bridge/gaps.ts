@@ -1,0 +1,49 @@
+/**
+ * Lost spans that a person has accepted. While a group has members, Kafka takes no commit for it from anybody else;
+ * so the word is left where whoever owns the partition looks for it: as an offset of a second group that never reads,
+ * with the accepted span beside it. Nobody has to stop a bridge.
+ */
+import type { Kafka } from 'kafkajs';
+import type { TopicPartition } from './records';
+
+/** The group stood at `from`; it may go on at `next`. */
+export interface AcceptedGap {
+  from: bigint;
+  next: bigint;
+}
+
+/** Name of the group in which the word is left; whoever accepts needs the right to commit for it. */
+export function gapGroup(groupId: string): string {
+  return `${groupId}.accepted-gaps`;
+}
+
+/** Reads what {@link leaveWord} wrote; undefined for anything else. */
+export function readGap(next: bigint, metadata: string | null): AcceptedGap | undefined {
+  const match = /^from (\d{1,19})$/.exec(metadata ?? '');
+  return match ? { from: BigInt(match[1]!), next } : undefined;
+}
+
+/** Leaves the word for the bridges of a group; the last one for a partition counts. */
+export async function leaveWord(
+  kafka: Kafka,
+  groupId: string,
+  { topic, partition }: TopicPartition,
+  { from, next }: AcceptedGap,
+): Promise<void> {
+  const consumer = kafka.consumer({ groupId: gapGroup(groupId), allowAutoTopicCreation: false });
+  await consumer.connect();
+  try {
+    await consumer.subscribe({ topic });
+    const running = consumer.run({
+      autoCommit: false,
+      eachBatchAutoResolve: false,
+      eachBatch: () => Promise.resolve(),
+    });
+    // It reads nothing: joining is the only way to commit that this client has.
+    consumer.pause([{ topic }]);
+    await running;
+    await consumer.commitOffsets([{ topic, partition, offset: next.toString(), metadata: `from ${from}` }]);
+  } finally {
+    await consumer.disconnect();
+  }
+}
