@@ -7,6 +7,7 @@ import { Command } from 'commander';
 import { registerAdjust } from './cli/adjust';
 import { registerArchive } from './cli/archive';
 import { registerAudit } from './cli/audit';
+import { registerCodecServer } from './cli/codecServer';
 import { EXIT } from './cli/context';
 import { registerDeadLetters } from './cli/deadLetters';
 import { registerParked } from './cli/parked';
@@ -31,6 +32,7 @@ registerReplay(program);
 registerDeadLetters(program);
 registerParked(program);
 registerReopen(program);
+registerCodecServer(program);
 
 program.parseAsync().catch((error: unknown) => {
   // commander has said it already, and asking for help is no fault.

@@ -31,6 +31,7 @@ export async function createWorker(
     taskQueue: config.TEMPORAL_TASK_QUEUE,
     workflowBundle: { code: await loadBundle(tracing !== undefined) },
     ...tracing?.worker,
+    dataConverter: temporal.dataConverter,
     activities: createActivities(
       database,
       {
