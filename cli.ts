@@ -8,6 +8,7 @@ import { registerAcceptGap } from './cli/acceptGap';
 import { registerAdjust } from './cli/adjust';
 import { registerArchive } from './cli/archive';
 import { registerAudit } from './cli/audit';
+import { registerCodecServer } from './cli/codecServer';
 import { EXIT } from './cli/context';
 import { registerDeadLetters } from './cli/deadLetters';
 import { registerParked } from './cli/parked';
@@ -33,6 +34,7 @@ registerReplay(program);
 registerDeadLetters(program);
 registerParked(program);
 registerReopen(program);
+registerCodecServer(program);
 
 program.parseAsync().catch((error: unknown) => {
   // commander has said it already, and asking for help is no fault.

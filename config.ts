@@ -1,10 +1,11 @@
 /** Settings of bridge and worker, read once at start from the environment. */
-import { readFileSync } from 'node:fs';
 import { loadClientConnectConfig, type ClientConnectConfig } from '@temporalio/envconfig';
 import { z } from 'zod';
 import ms from 'ms';
+import { parsePayloadKeys } from './codec';
 import { REFERENCE_TYPES, type ReferenceType } from './commands';
 import { DEFAULT_PARK_DEADLINE_MS, DEFAULT_UNKNOWN_STOCK_WAIT_MS } from './decisions';
+import { readFile, SETTING_MAX_BYTES } from './files';
 
 /** A setting that cannot be used. The message names the variable, its value and what is accepted. */
 export class ConfigError extends Error {
@@ -35,9 +36,18 @@ const startFrom = z
   });
 const file = text.transform((path, context) => {
   try {
-    return readFileSync(path, 'utf8');
+    return readFile(path, SETTING_MAX_BYTES).toString();
   } catch (error) {
     context.addIssue({ code: 'custom', message: `cannot be read: ${(error as Error).message}` });
+    return z.NEVER;
+  }
+});
+
+const payloadKeys = file.transform((content, context) => {
+  try {
+    return parsePayloadKeys(content);
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: (error as Error).message });
     return z.NEVER;
   }
 });
@@ -77,6 +87,9 @@ const variables = z.object({
   // Under the names that Temporal's Kubernetes controller for workers sets.
   TEMPORAL_DEPLOYMENT_NAME: text.regex(/^[^.:]*$/, 'must be without . and :').optional(),
   TEMPORAL_WORKER_BUILD_ID: text.regex(/^[^:]*$/, 'must be without :').optional(),
+  PAYLOAD_KEYS_FILE: payloadKeys.optional(),
+  // Short enough to guess is no token.
+  CODEC_SERVER_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
   TEMPORAL_UI_URL: z.url().default('http://127.0.0.1:8233'),
   BELOW_ZERO_REFUSE: list
     .pipe(z.array(z.enum(REFERENCE_TYPES)))
@@ -96,7 +109,12 @@ export interface Config extends Variables {
 }
 
 const DURATIONS = new Set(['UNKNOWN_STOCK_WAIT', 'PARK_DEADLINE']);
-const SECRETS = new Set(['KAFKA_SASL_PASSWORD', 'KAFKA_SSL_KEY_FILE', 'TEMPORAL_API_KEY']);
+const SECRETS = new Set([
+  'KAFKA_SASL_PASSWORD',
+  'KAFKA_SSL_KEY_FILE',
+  'TEMPORAL_API_KEY',
+  'CODEC_SERVER_TOKEN',
+]);
 
 /**
  * Reads and checks all settings. Temporal's address, namespace, TLS and API key come from its standard variables
@@ -185,6 +203,8 @@ function show(name: string, value: unknown): string {
   if (DURATIONS.has(name)) return ms(value as number);
   if (value instanceof Set) return [...value].join(',');
   if (Array.isArray(value)) return value.join(',');
-  // user:password@ in a URL
-  return `${value as string | number | boolean}`.replace(/\/\/([^:/@]*):[^@/]*@/, '//$1:********@');
+  // user:password@ in a URL, and what else is secret among its options
+  return `${value as string | number | boolean}`
+    .replace(/\/\/([^:/@]*):[^@/]*@/, '//$1:********@')
+    .replace(/(password=|token:)[^&,]*/gi, '$1********');
 }

@@ -1,10 +1,13 @@
 /** Connection to Temporal, and what it must have before work begins. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from '@temporalio/client';
+import type { DataConverter } from '@temporalio/common';
 import { DefaultLogger, makeTelemetryFilterString, NativeConnection, Runtime } from '@temporalio/worker';
+import { dataConverter } from './codec';
 import { SEARCH_ATTRIBUTES } from './commands';
 import type { Config } from './config';
 import type { Logger } from './log';
+import { temporalFault } from './temporalFault';
 import type { Tracing } from './tracing';
 
 /** Numbers of `temporal.api.enums.v1.IndexedValueType`. */
@@ -29,15 +32,19 @@ export interface Temporal {
   connection: NativeConnection;
   client: Client;
   namespace: string;
+  /** For the worker too: what one of them encrypts, the other has to read. */
+  dataConverter: DataConverter;
 }
 
 /** Sends what the SDK logs through our logger. Once per process, before anything connects. */
 export function routeTemporalLogs(logger: Logger): void {
   const levels = { TRACE: 'trace', DEBUG: 'debug', INFO: 'debug', WARN: 'warn', ERROR: 'error' } as const;
   Runtime.install({
-    logger: new DefaultLogger('INFO', ({ level, message, meta, timestampNanos: _ }) =>
-      logger[levels[level]]({ ...meta }, message),
-    ),
+    logger: new DefaultLogger('INFO', ({ level, message, meta, timestampNanos: _ }) => {
+      const { error, ...rest } = (meta ?? {}) as { error?: unknown };
+      // Under this name an error is written with its message.
+      logger[levels[level]](error === undefined ? rest : { ...rest, err: error }, message);
+    }),
     telemetryOptions: {
       logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN', other: 'ERROR' }) },
     },
@@ -46,26 +53,28 @@ export function routeTemporalLogs(logger: Logger): void {
   });
 }
 
-/** @throws TemporalCheckError when Temporal does not answer */
+/** @throws TemporalCheckError when Temporal does not answer, or does not let us in */
 export async function connectTemporal(
-  { temporal }: Pick<Config, 'temporal'>,
+  config: Pick<Config, 'temporal' | 'PAYLOAD_KEYS_FILE'>,
   tracing?: Tracing,
 ): Promise<Temporal> {
-  const { address } = temporal.connectionOptions;
-  const connection = await NativeConnection.connect(temporal.connectionOptions).catch((error: unknown) => {
-    throw new TemporalCheckError(
-      `Temporal at ${address} does not answer; check TEMPORAL_ADDRESS and that the server runs`,
-      { cause: error },
-    );
+  const { connectionOptions, namespace } = config.temporal;
+  const connection = await NativeConnection.connect(connectionOptions).catch((error: unknown) => {
+    throw new TemporalCheckError(`Temporal at ${connectionOptions.address} ${temporalFault(error)}`, {
+      cause: error,
+    });
   });
+  const converter = dataConverter(config.PAYLOAD_KEYS_FILE);
   return {
     connection,
     client: new Client({
       connection,
-      namespace: temporal.namespace,
+      namespace,
+      dataConverter: converter,
       ...(tracing ? { interceptors: { workflow: tracing.client } } : {}),
     }),
-    namespace: temporal.namespace,
+    namespace,
+    dataConverter: converter,
   };
 }
 
@@ -89,7 +98,7 @@ export async function setupTemporal({ connection, namespace }: Temporal): Promis
  * @returns what was found, one line
  * @throws TemporalCheckError
  */
-export async function checkTemporal(temporal: Omit<Temporal, 'client'>): Promise<string> {
+export async function checkTemporal(temporal: Pick<Temporal, 'connection' | 'namespace'>): Promise<string> {
   const missing = await missingAttributes(temporal);
   if (missing.length > 0) {
     throw new TemporalCheckError(
@@ -99,7 +108,10 @@ export async function checkTemporal(temporal: Omit<Temporal, 'client'>): Promise
   return `Temporal namespace ${temporal.namespace}, search attributes registered`;
 }
 
-async function missingAttributes({ connection, namespace }: Omit<Temporal, 'client'>): Promise<string[]> {
+async function missingAttributes({
+  connection,
+  namespace,
+}: Pick<Temporal, 'connection' | 'namespace'>): Promise<string[]> {
   const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
   return Object.entries(SEARCH_ATTRIBUTE_TYPES)
     .filter(([name, type]) => {

@@ -32,6 +32,7 @@ export async function createWorker(
     workflowBundle: { code: await loadBundle(config, tracing !== undefined) },
     ...tracing?.worker,
     ...deployment(config),
+    dataConverter: temporal.dataConverter,
     activities: createActivities(
       database,
       {

@@ -7,6 +7,7 @@ import mongoose, { Schema, type Connection } from 'mongoose';
 import type { Adjustment, ReferenceType, Source } from '../commands';
 import type { Case, Decided } from '../decisions';
 import type { ArchivedEntry } from './archivedEntry';
+import { connectFault } from './mongoFault';
 
 export const Decimal128 = mongoose.mongo.Decimal128;
 export type Decimal128 = mongoose.mongo.BSON.Decimal128;
@@ -208,7 +209,7 @@ const locationSchema = new Schema(
  * @param url a replica set or sharded cluster, with the database in its path
  * @param socketTimeoutMS how long one answer may take before the connection is given up; 0: as long as it takes, for
  *   building indexes and the like
- * @throws Error when no server answers within 5 s
+ * @throws Error when no server answers within 5 s, or it does not let us in
  */
 export async function connectDatabase(url: string, socketTimeoutMS = 0): Promise<Database> {
   const connection = await mongoose
@@ -224,10 +225,7 @@ export async function connectDatabase(url: string, socketTimeoutMS = 0): Promise
     })
     .asPromise()
     .catch((error: unknown) => {
-      throw new Error(
-        `MongoDB does not answer (${(error as Error).message}); check MONGO_URL and that the server runs`,
-        { cause: error },
-      );
+      throw new Error(connectFault(error), { cause: error });
     });
   return openDatabase(connection);
 }

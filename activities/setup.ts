@@ -2,6 +2,7 @@
 import type mongoose from 'mongoose';
 import type { Model } from 'mongoose';
 import type { Database } from './models';
+import { withoutCommand } from './mongoFault';
 
 /** A requirement that does not hold; the message ends with the remedy. */
 export class DatabaseCheckError extends Error {
@@ -14,9 +15,16 @@ export async function setupDatabase(database: Database): Promise<void> {
   const existing = await collectionNames(database);
   for (const model of models(database)) {
     // Transactions may write only to collections that exist.
-    if (!existing.has(model.collection.collectionName)) await model.createCollection();
-    await model.createIndexes();
+    if (!existing.has(model.collection.collectionName)) await allowed(model.createCollection());
+    await allowed(model.createIndexes());
   }
+}
+
+/** @throws RightsError where MongoDB would quote the command */
+async function allowed<T>(work: Promise<T>): Promise<T> {
+  return work.catch((error: unknown) => {
+    throw withoutCommand(error);
+  });
 }
 
 /**
@@ -31,7 +39,8 @@ export async function checkDatabase(database: Database): Promise<string> {
     if (!existing.has(name))
       throw new DatabaseCheckError(`collection ${name} is missing: run \`inventory setup\``);
     // `unique` in a schema is only a wish: what counts is what the server has built.
-    const built = (await model.collection.listIndexes().toArray()) as mongoose.mongo.IndexDescriptionInfo[];
+    const indexes = await allowed(model.collection.listIndexes().toArray());
+    const built = indexes as mongoose.mongo.IndexDescriptionInfo[];
     for (const [keys, wanted] of model.schema.indexes()) {
       const index = built.find((candidate) => candidate.name === wanted['name']);
       const label = `index ${String(wanted['name'])} of ${name}`;
@@ -59,7 +68,9 @@ async function checkReplicaSet(database: Database): Promise<string> {
 }
 
 async function collectionNames(database: Database): Promise<Set<string>> {
-  const collections = await database.connection.db!.listCollections({}, { nameOnly: true }).toArray();
+  const collections = await allowed(
+    database.connection.db!.listCollections({}, { nameOnly: true }).toArray(),
+  );
   return new Set(collections.map((collection) => collection.name));
 }
 

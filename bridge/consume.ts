@@ -10,6 +10,7 @@ import { metrics } from '../metrics';
 import type { BatchLimits } from './batch';
 import type { DeadLetters } from './deadLetters';
 import { openAdmin } from './kafka';
+import { KafkaAccessError } from './kafkaFault';
 import type { PauseLimits } from './pauses';
 import { planStart, refuseMissingTopics, StartPositionError } from './positions';
 import type { StartPlan, StartSettings } from './positions';
@@ -81,6 +82,7 @@ export class GaveUp extends Error {
 /**
  * Resolves when the first session fetches.
  * @throws StartPositionError when the set-up is at fault (missing topic, no start position): do not try again
+ * @throws KafkaAccessError when Kafka does not let us in (password, certificate)
  * @throws GaveUp when Kafka could not be reached in `rebuildTries` tries
  */
 export async function runConsumer(settings: ConsumerSettings): Promise<RunningConsumer> {
@@ -132,6 +134,8 @@ class Consumer {
       this.session = undefined;
       if (this.draining.signal.aborted) return;
       if (failure instanceof StartPositionError) throw failure;
+      // Wrong from the start; what was right once may be so again, as when certificates are renewed one by one.
+      if (failure instanceof KafkaAccessError && !this.plan) throw failure;
       this.lastFailure = failure ?? new Error('the session ended');
       if (progressed) tries = 1;
       if (tries >= this.limits.rebuildTries) {

@@ -8,8 +8,12 @@ import type { Admin, KafkaConfig, LogEntry } from 'kafkajs';
 import * as fzstd from 'fzstd';
 import { compressFrame, decompressFrame } from 'lz4-napi';
 import type { Logger } from '../log';
+<<<<<<< HEAD
 import { gapGroup, readGap } from './gaps';
 import type { AcceptedGap } from './gaps';
+=======
+import { kafkaFault } from './kafkaFault';
+>>>>>>> safe
 
 /** How to reach Kafka; `ssl` and `sasl` as the client takes them. */
 export interface KafkaSettings {
@@ -54,10 +58,15 @@ export interface KafkaAdmin {
   close(): Promise<void>;
 }
 
-/** Connects an administrative client. Close it, or the process stays alive. */
+/**
+ * Connects an administrative client. Close it, or the process stays alive.
+ * @throws KafkaAccessError when Kafka does not let us in as we are set up
+ */
 export async function openAdmin(kafka: Kafka): Promise<KafkaAdmin> {
   const admin: Admin = kafka.admin({ retry: { initialRetryTime: 200, retries: 5, maxRetryTime: 2_000 } });
-  await admin.connect();
+  await admin.connect().catch((error: unknown) => {
+    throw kafkaFault(error);
+  });
   return {
     topics: () => admin.listTopics(),
     committed: async (groupId, topic) => {

@@ -1,5 +1,6 @@
 /** Topics of the bridge: made by `inventory setup` where missing, checked before it reads. */
 import type { Kafka } from 'kafkajs';
+import { KafkaAccessError, kafkaFault } from './kafkaFault';
 
 /** A requirement that does not hold; the message ends with the remedy. */
 export class KafkaCheckError extends Error {
@@ -63,14 +64,18 @@ async function withAdmin<T>(
   work: (admin: ReturnType<Kafka['admin']>) => Promise<T>,
 ): Promise<T> {
   const admin = kafka.admin({ retry: { retries: 3, initialRetryTime: 200 } });
-  await admin.connect().catch((error: unknown) => {
-    throw new KafkaCheckError(
-      `Kafka does not answer (${(error as Error).message}); check KAFKA_BROKERS and that the server runs`,
-      { cause: error },
-    );
-  });
   try {
+    await admin.connect().catch((error: unknown) => {
+      const fault = kafkaFault(error);
+      if (fault instanceof KafkaAccessError) throw fault;
+      throw new KafkaCheckError(
+        `Kafka does not answer (${fault.message}); check KAFKA_BROKERS and that the server runs`,
+        { cause: error },
+      );
+    });
     return await work(admin);
+  } catch (error) {
+    throw error instanceof KafkaCheckError ? error : kafkaFault(error);
   } finally {
     await admin.disconnect();
   }

@@ -42,6 +42,7 @@ async function run({ before, rate, json }: Options): Promise<void> {
     process.on(signal, () => (stop.signal.aborted ? process.exit(EXIT.couldNotRun) : stop.abort()));
   }
   const progress = new Progress('archive');
+  // One aggregation over the whole archive is among the questions: it takes as long as it takes.
   const { counts, archived } = await withDatabase(settings(), async (database) => {
     await checkDatabase(database);
     const entries = await database.tracking.estimatedDocumentCount();
@@ -52,7 +53,7 @@ async function run({ before, rate, json }: Options): Promise<void> {
       onProgress: (so) => progress.show(so.read, entries, `${count(so.entries)} moved`),
     });
     return { counts: counted, archived: await database.archive.estimatedDocumentCount() };
-  }).finally(() => progress.clear());
+  }, 0).finally(() => progress.clear());
   if (json) printJson({ ...counts, before: new Date(before).toISOString(), archived });
   else printCounts(counts, archived);
   if (!counts.complete) process.exitCode = EXIT.couldNotRun;

@@ -22,8 +22,16 @@ export function settings(): Config {
   return readConfig(process.env);
 }
 
-export async function withDatabase<T>(config: Config, work: (database: Database) => Promise<T>): Promise<T> {
-  const database = await connectDatabase(config.MONGO_URL);
+/** No single answer that a verb waits for takes this long, only building an index may. */
+const DATABASE_ANSWER_MS = 120_000;
+
+/** @param answerMs see `connectDatabase` */
+export async function withDatabase<T>(
+  config: Config,
+  work: (database: Database) => Promise<T>,
+  answerMs = DATABASE_ANSWER_MS,
+): Promise<T> {
+  const database = await connectDatabase(config.MONGO_URL, answerMs);
   try {
     return await work(database);
   } finally {

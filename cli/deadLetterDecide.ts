@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { claim, noteSent, readStates, type LetterState } from '../activities/deadLetterStates';
 import type { Database } from '../activities/models';
@@ -7,6 +6,7 @@ import { openSender, type Sender } from '../bridge/deadLetterSend';
 import { createDecoder } from '../bridge/topics';
 import { topicSettings } from '../connections';
 import { signatureFault } from '../decisions';
+import { readFile } from '../files';
 import { EXIT, print, printJson, quietKafka, settings, UsageError, visible, withDatabase } from './context';
 import { placeOf, whatNow } from './letters';
 
@@ -61,8 +61,8 @@ async function decide(what: 'retry' | 'discard', ids: string[], options: Options
   if (ids.length > 0 === Boolean(options.all)) throw new UsageError('name letters, or say --all');
   if (options.edit !== undefined && ids.length !== 1) throw new UsageError('--edit is for one letter');
   const places = options.all ? [{}] : ids.map(placeOf);
-  const edit = options.edit === undefined ? undefined : readFileSync(options.edit);
   const config = settings();
+  const edit = options.edit === undefined ? undefined : readEdit(options.edit, config.EVENT_MAX_BYTES);
   const kafka = quietKafka(config);
   const decode = createDecoder(topicSettings(config));
   const lines: Line[] = [];
@@ -97,6 +97,15 @@ async function decide(what: 'retry' | 'discard', ids: string[], options: Options
     process.exitCode = EXIT.foundSomething;
   if (options.json) printJson(lines);
   else if (lines.length === 0) print('nothing to do');
+}
+
+/** @throws UsageError when the file cannot be sent */
+function readEdit(file: string, maxBytes: number): Buffer {
+  try {
+    return readFile(file, maxBytes);
+  } catch (error) {
+    throw new UsageError(`--edit ${file}: ${(error as Error).message}`);
+  }
 }
 
 function isMeant(letter: Letter, state: LetterState | undefined, { topic, matching }: Options): boolean {

@@ -96,8 +96,13 @@ export async function viewOf({ client }: Temporal, workflowId: string): Promise<
     );
     return view ?? undefined;
   } catch (error) {
-    // A workflow that was never parked does not know the question.
-    if (error instanceof QueryNotRegisteredError) return undefined;
+    if (error instanceof QueryNotRegisteredError) {
+      // Temporal answers alike for a workflow that was never parked, which does not know the question.
+      if (/did not register/i.test(error.message)) return undefined;
+      throw new UsageError(
+        `the worker cannot read ${visible(workflowId)} (${error.message}); its log says why. Does PAYLOAD_KEYS_FILE hold every key?`,
+      );
+    }
     const cause = error instanceof Error ? error.cause : undefined;
     if (isGrpcServiceError(cause) && NO_WORKER.has(cause.code)) {
       throw new UsageError(`no worker answers for ${visible(workflowId)}: start inventory worker or run`);

@@ -1,6 +1,6 @@
 /** The file between `audit --plan` and `adjust --plan`: read by a person in between, who may take items out. */
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { PLAN_MAX_BYTES, readFile } from '../files';
 import { UsageError } from './context';
 
 const sequence = z.int().min(1);
@@ -25,7 +25,7 @@ export type Plan = z.output<typeof plan>;
 export function readPlan(file: string) {
   let json: unknown;
   try {
-    json = JSON.parse(readFileSync(file, 'utf8'));
+    json = JSON.parse(readFile(file, PLAN_MAX_BYTES).toString());
   } catch (error) {
     throw new UsageError(`--plan ${file}: ${(error as Error).message}`);
   }

@@ -1,7 +1,8 @@
 /** How far a replay has come, in a file: the same command again goes on from there, after Ctrl-C or a crash. */
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import type { Span } from '../bridge/replaySpans';
+import { readFile, SETTING_MAX_BYTES } from '../files';
 import { UsageError } from './context';
 import type { Counts } from './replayCounts';
 
@@ -39,7 +40,7 @@ export function readCheckpoint(file: string, of: string): ReplayCheckpoint | und
   if (!existsSync(file)) return undefined;
   let stored: Partial<Stored> = {};
   try {
-    stored = JSON.parse(readFileSync(file, 'utf8')) as Stored;
+    stored = JSON.parse(readFile(file, SETTING_MAX_BYTES).toString()) as Stored;
   } catch {
     // Said below.
   }

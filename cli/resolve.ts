@@ -1,5 +1,9 @@
 import { createInterface } from 'node:readline/promises';
-import { WorkflowFailedError, WorkflowUpdateFailedError } from '@temporalio/client';
+import {
+  WorkflowFailedError,
+  WorkflowUpdateFailedError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+} from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { type Command, Option } from 'commander';
 import type { MoveStockResult } from '../commands';
@@ -24,6 +28,9 @@ import {
   visibilityQuery,
   type Filter,
 } from './parkedQuery';
+
+/** A decision is one transaction; a worker that is busy otherwise may take its time. */
+const ANSWER_MS = 60_000;
 
 interface Options extends Filter {
   decision: Decision;
@@ -158,13 +165,20 @@ async function decideOn(temporal: Temporal, workflowId: string, options: Options
   try {
     const view = await viewOf(temporal, workflowId);
     if (view?.against.outcome === 'CONFLICT') asked.asOf = view.against.asOf;
-    const answer = await handle.executeUpdate<ResolveAnswer, [Resolution]>(RESOLVE_UPDATE, { args: [asked] });
+    const answer = await temporal.client.withDeadline(Date.now() + ANSWER_MS, () =>
+      handle.executeUpdate<ResolveAnswer, [Resolution]>(RESOLVE_UPDATE, { args: [asked] }),
+    );
     return line(workflowId, asked, answer.became, answer.result);
   } catch (error) {
     if (error instanceof WorkflowUpdateFailedError) {
       const settled = await settledResult(temporal, workflowId);
       if (settled) return line(workflowId, asked, 'decided-before', settled);
       return { ...about(workflowId), became: 'refused', says: error.cause?.message ?? error.message };
+    }
+    if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) {
+      throw new UsageError(
+        `${visible(workflowId)}: no answer within ${ANSWER_MS / 1000} s; ask again, which decides nothing twice`,
+      );
     }
     if (!(error instanceof WorkflowNotFoundError)) throw error;
     const settled = await settledResult(temporal, workflowId);

@@ -27,7 +27,8 @@ async function setup(): Promise<void> {
   const config = settings();
   const created = await setupTopics(quietKafka(config), topicPlan(config));
   print(created.length > 0 ? `topics created: ${created.join(', ')}` : 'topics exist');
-  await withDatabase(config, setupDatabase);
+  // An index over a ledger in use takes as long as it takes.
+  await withDatabase(config, setupDatabase, 0);
   print('MongoDB collections and indexes are there');
   await withTemporal(config, setupTemporal);
   print('Temporal search attributes are there');

@@ -17,6 +17,10 @@ export interface KafkaOptions {
   logFile: string;
   port: number;
   controllerPort: number;
+  /** Further lines of its configuration; they win. */
+  properties?: string;
+  /** Users with passwords, as the storage tool takes them. */
+  scram?: string[];
 }
 
 /** Writes the configuration, formats the data folder unless it is already, and tells how to start. */
@@ -37,6 +41,7 @@ export async function kafka(options: KafkaOptions): Promise<Launch> {
   ];
   if (!existsSync(join(dir, 'data', 'meta.properties'))) {
     const format = ['format', '--cluster-id', clusterId(), '--config', properties, '--ignore-formatted'];
+    for (const user of options.scram ?? []) format.push('--add-scram', user);
     await run(java, [...jvm, 'kafka.tools.StorageTool', ...format], {
       env: process.env,
       failure: (lines) => `Kafka could not format ${join(dir, 'data')}: ${lines}`,
@@ -76,7 +81,7 @@ function clusterId(): string {
   return bytes.toString('base64url');
 }
 
-function serverProperties({ dir, port, controllerPort }: KafkaOptions): string {
+function serverProperties({ dir, port, controllerPort, properties = '' }: KafkaOptions): string {
   return `process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:${controllerPort}
@@ -101,7 +106,7 @@ group.initial.rebalance.delay.ms=0
 group.min.session.timeout.ms=1000
 num.network.threads=2
 num.io.threads=2
-`;
+${properties}`;
 }
 
 const LOG4J = `status=error
