@@ -5,14 +5,17 @@
 import { crashPoint } from '../crashPoint';
 import type { Logger } from '../log';
 import { metrics } from '../metrics';
+import { Backlog } from './backlog';
 import { handleBatch } from './batch';
 import type { BatchContext } from './batch';
 import type { ConsumerLimits, ConsumerSettings } from './consume';
+import { withoutValues } from './deadLetterRead';
+import { aboutRecord, sourceOf } from './describe';
 import type { KafkaAdmin, Watermarks } from './kafka';
 import { createMember } from './member';
 import type { FetchedBatch, Member } from './member';
 import { Pauses } from './pauses';
-import { lostSpan } from './positions';
+import { lostSpan, watermarksOf } from './positions';
 import type { StartPlan } from './positions';
 import { partitionName } from './records';
 import type { Decoded, KafkaRecord, TopicPartition } from './records';
@@ -29,6 +32,7 @@ export class Session {
   private joinedAt: number | undefined;
   private readonly member: Member;
   private readonly pauses: Pauses;
+  private readonly backlog = new Backlog();
   private readonly log: Logger;
   private readonly upkeep: NodeJS.Timeout;
   private end: (error: Error) => void = () => undefined;
@@ -98,13 +102,12 @@ export class Session {
     );
     if (!inTime) this.log.warn('the Kafka client did not disconnect in time and is left to itself');
     this.pauses.clear();
-    for (const partition of this.assigned ?? []) metrics.lag.remove(labels(partition));
+    this.backlog.keepOnly([]);
   }
 
   private onJoined(assigned: TopicPartition[]): void {
     metrics.rebalances.inc();
     this.log.info({ assigned: assigned.map(partitionName) }, 'joined the consumer group');
-    for (const partition of this.assigned ?? []) metrics.lag.remove(labels(partition));
     this.aliveAt = Date.now();
     this.joinedAt ??= Date.now();
     this.generation++;
@@ -112,6 +115,7 @@ export class Session {
     this.positions.clear();
     this.uncommitted.clear();
     this.pauses.keepOnly(assigned);
+    this.backlog.keepOnly(assigned);
     this.prepared = this.prepare(this.generation, assigned);
   }
 
@@ -166,14 +170,16 @@ export class Session {
     // Fetched before the partition was paused or told where to start: it is fetched again from the right place.
     if (generation !== this.generation || batch.isStale() || this.pauses.isPaused(batch)) return;
     crashPoint('after-fetch');
+    this.backlog.at(batch, BigInt(batch.records[0]?.offset ?? batch.end));
     const context: BatchContext = {
       handle: (record, signal) => traceRecord(record, () => this.handle(record, signal)),
+      about: (record) => aboutRecord(record, this.settings.decode),
       limits: this.limits,
       pauses: this.pauses,
       onPassed: (passed, next, committed) => {
         this.passedRecords = true;
         this.moveTo(passed, next, committed);
-        metrics.lag.set(labels(passed), Number(passed.highWatermark - next));
+        this.backlog.at(passed, next);
       },
       isLost: () => generation !== this.generation,
       log: this.log,
@@ -186,12 +192,15 @@ export class Session {
     if (decoded.became === 'command') {
       const result = await this.settings.starter.start(decoded.command, signal);
       metrics.starts.inc({ workflow: decoded.command.type, result });
+      metrics.handoverSeconds.observe(Math.max(0, Date.now() - Number(record.timestamp)) / 1_000);
       crashPoint('after-start');
     } else if (decoded.became === 'dead-letter') {
       await this.settings.deadLetters.write(record, decoded.reason);
-      const { topic, partition, offset } = record;
-      this.log.warn({ topic, partition, offset, reason: decoded.reason }, 'dead letter');
+      this.log.warn({ source: sourceOf(record), reason: withoutValues(decoded.reason) }, 'dead letter');
+      this.log.debug({ source: sourceOf(record), reason: decoded.reason }, 'dead letter, with its values');
       crashPoint('after-dead-letter');
+    } else {
+      this.log.debug({ source: sourceOf(record), reason: decoded.reason }, 'record ignored');
     }
     return decoded;
   }
@@ -205,6 +214,7 @@ export class Session {
   }
 
   private async keepUp(): Promise<void> {
+    this.backlog.refresh();
     const silentMs = Date.now() - this.aliveAt;
     // The client has been seen to wedge without a word while its process looked healthy.
     if (silentMs > this.limits.sessionTimeoutMs * 3) {
@@ -214,9 +224,9 @@ export class Session {
     }
     if (!this.assigned || this.stopping) return;
     await this.commitLeftovers();
-    for (const { own, at } of await this.watermarks()) {
+    for (const { own, at } of await watermarksOf(this.admin, this.assigned ?? [])) {
       const next = this.positions.get(partitionName(own));
-      if (next !== undefined) metrics.lag.set(labels(own), Math.max(0, Number(at.high - next)));
+      if (next !== undefined) this.backlog.holds(own, at.high - next);
     }
   }
 
@@ -236,7 +246,7 @@ export class Session {
     this.checking = true;
     try {
       await this.prepared;
-      for (const { own, at } of await this.watermarks()) {
+      for (const { own, at } of await watermarksOf(this.admin, this.assigned ?? [])) {
         const next = this.positions.get(partitionName(own));
         if (next !== undefined) this.pauseIfLost(own, next, at);
       }
@@ -255,7 +265,8 @@ export class Session {
       { ...own, next: next.toString(), low: at.low.toString(), high: at.high.toString() },
       `${name}: ${lost}`,
     );
-    const remedy = 'after looking into it, go on with "inventory accept-gap"';
+    const remedy =
+      'after looking into it, go on with "inventory accept-gap" (docs/runbook.md, InventoryRecordsLost)';
     this.pauses.pause(own, 'lost-span', `${lost}; ${remedy}`, () => this.isFound(own));
   }
 
@@ -279,20 +290,4 @@ export class Session {
     this.member.seek(own, next);
     return true;
   }
-
-  private async watermarks(): Promise<{ own: TopicPartition; at: Watermarks }[]> {
-    const assigned = this.assigned ?? [];
-    const found: { own: TopicPartition; at: Watermarks }[] = [];
-    for (const topic of new Set(assigned.map((p) => p.topic))) {
-      for (const at of await this.admin.watermarks(topic)) {
-        const own = assigned.find((p) => p.topic === topic && p.partition === at.partition);
-        if (own) found.push({ own, at });
-      }
-    }
-    return found;
-  }
-}
-
-function labels({ topic, partition }: TopicPartition): { topic: string; partition: string } {
-  return { topic, partition: String(partition) };
 }
