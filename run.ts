@@ -53,7 +53,9 @@ export async function run(
       );
     }
     if (parts.bridge) {
-      bridge = await startBridge(config, temporal, parts.worker, log);
+      // An eager start goes to this process whatever version is current: a replaced one would bind new work to itself.
+      const eager = parts.worker && config.TEMPORAL_DEPLOYMENT_NAME === undefined;
+      bridge = await startBridge(config, temporal, eager, log);
       log.info({ group: config.KAFKA_GROUP_ID, brokers: config.KAFKA_BROKERS }, 'bridge reads');
     }
     const stopped = new Promise<void>((resolve) => {
