@@ -83,7 +83,9 @@ async function runParts(
       );
     }
     if (parts.bridge) {
-      const reading = (bridge = await startBridge(config, temporal, parts.worker, log));
+      // An eager start goes to this process whatever version is current: a replaced one would bind new work to itself.
+      const eager = parts.worker && config.TEMPORAL_DEPLOYMENT_NAME === undefined;
+      const reading = (bridge = await startBridge(config, temporal, eager, log));
       health.report('bridge', () => reading.state().reasons);
       log.info({ group: config.KAFKA_GROUP_ID, brokers: config.KAFKA_BROKERS }, 'bridge reads');
     }

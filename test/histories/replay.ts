@@ -15,7 +15,7 @@ type History = temporal.api.history.v1.IHistory;
 
 /** As readable JSON: enums by name, large numbers as text, bytes in base64. */
 export function toJson(history: History): object {
-  const whole = History.fromObject(history as Record<string, unknown>);
+  const whole = History.fromObject(history);
   return History.toObject(whole, { longs: String, enums: String, bytes: String });
 }
 
