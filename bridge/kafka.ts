@@ -8,12 +8,9 @@ import type { Admin, KafkaConfig, LogEntry } from 'kafkajs';
 import * as fzstd from 'fzstd';
 import { compressFrame, decompressFrame } from 'lz4-napi';
 import type { Logger } from '../log';
-<<<<<<< HEAD
 import { gapGroup, readGap } from './gaps';
 import type { AcceptedGap } from './gaps';
-=======
 import { kafkaFault } from './kafkaFault';
->>>>>>> safe
 
 /** How to reach Kafka; `ssl` and `sasl` as the client takes them. */
 export interface KafkaSettings {
