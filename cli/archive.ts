@@ -43,17 +43,21 @@ async function run({ before, rate, json }: Options): Promise<void> {
   }
   const progress = new Progress('archive');
   // One aggregation over the whole archive is among the questions: it takes as long as it takes.
-  const { counts, archived } = await withDatabase(settings(), async (database) => {
-    await checkDatabase(database);
-    const entries = await database.tracking.estimatedDocumentCount();
-    const counted = await archive(database, {
-      before: new Date(before),
-      rate,
-      signal: stop.signal,
-      onProgress: (so) => progress.show(so.read, entries, `${count(so.entries)} moved`),
-    });
-    return { counts: counted, archived: await database.archive.estimatedDocumentCount() };
-  }, 0).finally(() => progress.clear());
+  const { counts, archived } = await withDatabase(
+    settings(),
+    async (database) => {
+      await checkDatabase(database);
+      const entries = await database.tracking.estimatedDocumentCount();
+      const counted = await archive(database, {
+        before: new Date(before),
+        rate,
+        signal: stop.signal,
+        onProgress: (so) => progress.show(so.read, entries, `${count(so.entries)} moved`),
+      });
+      return { counts: counted, archived: await database.archive.estimatedDocumentCount() };
+    },
+    0,
+  ).finally(() => progress.clear());
   if (json) printJson({ ...counts, before: new Date(before).toISOString(), archived });
   else printCounts(counts, archived);
   if (!counts.complete) process.exitCode = EXIT.couldNotRun;

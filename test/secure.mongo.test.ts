@@ -139,9 +139,11 @@ test('inventoryArchive moves old documents, and inventoryRun still knows them', 
   expect(counts.entries).toBeGreaterThan(40);
   expect(await desk.deliver(order('G-3', { A: '-1', B: '1' }))).toMatchObject({ outcome: 'DUPLICATE' });
   expect(await cli('inventoryOperate', 'audit')).toMatchObject({ code: 0, err: '' });
-  await expect(open['inventoryArchive']!.stocks.updateOne({}, { $set: { onHand: 0 } })).rejects.toMatchObject({
-    code: 13,
-  });
+  await expect(open['inventoryArchive']!.stocks.updateOne({}, { $set: { onHand: 0 } })).rejects.toMatchObject(
+    {
+      code: 13,
+    },
+  );
 });
 
 test('a right that is missing is named, without what the command held', async () => {
