@@ -16,6 +16,7 @@ import { registerReplay } from './cli/replay';
 import { registerService } from './cli/service';
 import { registerSetup } from './cli/setup';
 import { registerTrace } from './cli/trace';
+import { visible } from './visible';
 
 const program = new Command('inventory')
   .description('Changes stock exactly once in effect for every business event that Kafka delivers.')
@@ -39,7 +40,8 @@ program.parseAsync().catch((error: unknown) => {
   if (error instanceof Error && 'exitCode' in error) {
     process.exitCode = error.exitCode === 0 ? EXIT.fine : EXIT.couldNotRun;
   } else {
-    process.stderr.write(`inventory: ${error instanceof Error ? error.message : String(error)}\n`);
+    const message = error instanceof Error ? error.message : String(error);
+    process.stderr.write(`inventory: ${message.split('\n').map(visible).join('\n')}\n`);
     process.exitCode = EXIT.couldNotRun;
   }
 });

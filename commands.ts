@@ -236,6 +236,12 @@ export function workflowIdOf(command: Command): string {
   }
 }
 
+/** The reference that a workflow ID begins with, e.g. `SALE_ORDER/SO-1`; undefined for a group's. */
+export function referenceIn(workflowId: string): string | undefined {
+  const [type, id] = workflowId.split('/');
+  return type === 'group' || id === undefined ? undefined : `${type}/${id}`;
+}
+
 /** `_id` of a merchant's default location. */
 export function defaultLocationId(merchantId: string): string {
   return `${escapePart(merchantId)}/default`;

@@ -28,6 +28,14 @@ const duration = (least: ms.StringValue, most: ms.StringValue) =>
     .regex(/^\d+(\.\d+)?(ms|s|m|h|d)$/, 'must be a time such as 90s, 24h or 30d')
     .transform((value) => ms(value as ms.StringValue))
     .pipe(z.number().min(ms(least), `must be at least ${least}`).max(ms(most), `must be at most ${most}`));
+/** A port to listen on, or `off`. */
+const port = (least: number) =>
+  z
+    .string()
+    .refine((value) => value === 'off' || (/^\d{1,5}$/.test(value) && +value >= least && +value <= 65_535), {
+      message: `must be a port from ${least} to 65535, or off`,
+    })
+    .transform((value): number | 'off' => (value === 'off' ? 'off' : Number(value)));
 const startFrom = z
   .string()
   .refine((value) => ['earliest', 'latest'].includes(value) || !Number.isNaN(parseTime(value)), {
@@ -43,7 +51,7 @@ const file = text.transform((path, context) => {
 });
 
 /** Every variable, with its default. What is not here is not read (Temporal's own variables aside). */
-const variables = z.object({
+export const variables = z.object({
   KAFKA_BROKERS: list.default(['127.0.0.1:9092']),
   KAFKA_CLIENT_ID: text.default('inventory'),
   KAFKA_GROUP_ID: text.default('inventory'),
@@ -86,6 +94,9 @@ const variables = z.object({
   PARK_DEADLINE: duration('1s', '3650d').default(DEFAULT_PARK_DEADLINE_MS),
   // Read by instrument.ts, before settings are; OpenTelemetry's own default would be otlp.
   OTEL_TRACES_EXPORTER: z.enum(['none', 'otlp', 'console']).default('none'),
+  HTTP_HOST: text.default('127.0.0.1'),
+  HTTP_PORT: port(0).default(9464),
+  SDK_METRICS_PORT: port(1).default('off'),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });
 
@@ -95,7 +106,7 @@ export interface Config extends Variables {
   temporal: ClientConnectConfig & { namespace: string };
 }
 
-const DURATIONS = new Set(['UNKNOWN_STOCK_WAIT', 'PARK_DEADLINE']);
+export const DURATIONS: ReadonlySet<string> = new Set(['UNKNOWN_STOCK_WAIT', 'PARK_DEADLINE']);
 const SECRETS = new Set(['KAFKA_SASL_PASSWORD', 'KAFKA_SSL_KEY_FILE', 'TEMPORAL_API_KEY']);
 
 /**
@@ -148,6 +159,9 @@ function impossible(v: Variables): string[] {
   }
   if (Boolean(v.TEMPORAL_DEPLOYMENT_NAME) !== Boolean(v.TEMPORAL_WORKER_BUILD_ID)) {
     faults.push('TEMPORAL_DEPLOYMENT_NAME and TEMPORAL_WORKER_BUILD_ID go together: set both or none');
+  }
+  if (v.HTTP_PORT !== 'off' && v.HTTP_PORT === v.SDK_METRICS_PORT) {
+    faults.push(`HTTP_PORT and SDK_METRICS_PORT are both ${v.HTTP_PORT}; each needs its own port`);
   }
   const topics = Object.entries(v).filter(([name]) => name.startsWith('KAFKA_TOPIC_'));
   for (const [name, topic] of topics) {

@@ -2,6 +2,8 @@
 import type { Worker } from '@temporalio/worker';
 import type { Database } from './activities/models';
 import { connectDatabase } from './activities/models';
+import { checkPrimary } from './activities/setup';
+import { transactionTrouble } from './activities/transaction';
 import { runBridge, type RunningBridge } from './bridge/bridge';
 import { openKafka } from './bridge/kafka';
 import { createGroupingStarter } from './bridge/group';
@@ -11,8 +13,10 @@ import { TIME_LIMITS_MS } from './commands';
 import type { Config } from './config';
 import { kafkaSettings, topicPlan, topicSettings } from './connections';
 import type { Logger } from './log';
-import { checkTemporal, connectTemporal, type Temporal } from './temporal';
+import { openHealth, type Health } from './readiness';
+import { checkTemporal, connectTemporal, pollTemporal, type Temporal } from './temporal';
 import type { Tracing } from './tracing';
+import { watchParked } from './visibility';
 import { createWorker } from './worker';
 
 export interface Parts {
@@ -31,17 +35,41 @@ export async function run(
   stop: AbortSignal,
   tracing?: Tracing,
 ): Promise<void> {
+  const health = await openHealth(config, parts, log);
+  try {
+    await runParts(config, parts, health, log, stop, tracing);
+  } finally {
+    await health.close();
+  }
+}
+
+async function runParts(
+  config: Config,
+  parts: Parts,
+  health: Health,
+  log: Logger,
+  stop: AbortSignal,
+  tracing?: Tracing,
+): Promise<void> {
   const temporal = await connectTemporal(config, tracing);
+  health.watch('Temporal', ['bridge', 'worker'], () => pollTemporal(temporal, config.TEMPORAL_TASK_QUEUE));
+  let stopCounting: (() => void) | undefined;
   let database: Database | undefined;
   let bridge: RunningBridge | undefined;
   let working: { worker: Worker; done: Promise<void> } | undefined;
   try {
     if (parts.worker) {
       // A frozen server must not keep connections that the next try of an activity needs.
-      database = await connectDatabase(config.MONGO_URL, TIME_LIMITS_MS.activityStartToClose);
+      const opened = (database = await connectDatabase(
+        config.MONGO_URL,
+        TIME_LIMITS_MS.activityStartToClose,
+      ));
       const worker = await createWorker(config, temporal, database, log, tracing);
       working = { worker, done: worker.run() };
       working.done.catch(() => undefined);
+      health.watch('MongoDB', ['worker'], () => checkPrimary(opened));
+      health.report('worker', () => workerReasons(worker));
+      stopCounting = watchParked(temporal.client.workflow, config.TEMPORAL_TASK_QUEUE, log);
       log.info(
         {
           taskQueue: config.TEMPORAL_TASK_QUEUE,
@@ -53,7 +81,8 @@ export async function run(
       );
     }
     if (parts.bridge) {
-      bridge = await startBridge(config, temporal, parts.worker, log);
+      const reading = (bridge = await startBridge(config, temporal, parts.worker, log));
+      health.report('bridge', () => reading.state().reasons);
       log.info({ group: config.KAFKA_GROUP_ID, brokers: config.KAFKA_BROKERS }, 'bridge reads');
     }
     const stopped = new Promise<void>((resolve) => {
@@ -63,6 +92,8 @@ export async function run(
     await Promise.race([stopped, bridge?.done, working?.done].filter((part) => part !== undefined));
   } finally {
     log.info('draining');
+    health.draining();
+    stopCounting?.();
     await bridge?.drain();
     // It may have stopped by itself already.
     if (working?.worker.getState() === 'RUNNING') working.worker.shutdown();
@@ -71,6 +102,16 @@ export async function run(
     await temporal.connection.close();
     log.info('drained');
   }
+}
+
+/** Why a worker carries out nothing, beside servers that do not answer. */
+function workerReasons(worker: Worker): string[] {
+  const state = worker.getState();
+  const trouble = transactionTrouble();
+  return [
+    ...(state === 'RUNNING' ? [] : [`the worker is ${state}`]),
+    ...(trouble === undefined ? [] : [trouble]),
+  ];
 }
 
 async function startBridge(

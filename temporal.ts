@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from '@temporalio/client';
 import { DefaultLogger, makeTelemetryFilterString, NativeConnection, Runtime } from '@temporalio/worker';
-import { SEARCH_ATTRIBUTES } from './commands';
-import type { Config } from './config';
+import { referenceIn, SEARCH_ATTRIBUTES } from './commands';
+import { ConfigError, type Config } from './config';
 import type { Logger } from './log';
 import type { Tracing } from './tracing';
 
@@ -31,19 +31,54 @@ export interface Temporal {
   namespace: string;
 }
 
-/** Sends what the SDK logs through our logger. Once per process, before anything connects. */
-export function routeTemporalLogs(logger: Logger): void {
+/**
+ * Sends what the SDK logs through our logger, and serves its metrics where the settings say so. Once per process,
+ * before anything connects.
+ * @throws ConfigError when the metrics cannot be served there
+ */
+export function routeTemporalLogs(
+  logger: Logger,
+  metrics?: Pick<Config, 'HTTP_HOST' | 'SDK_METRICS_PORT'>,
+): void {
   const levels = { TRACE: 'trace', DEBUG: 'debug', INFO: 'debug', WARN: 'warn', ERROR: 'error' } as const;
-  Runtime.install({
-    logger: new DefaultLogger('INFO', ({ level, message, meta, timestampNanos: _ }) =>
-      logger[levels[level]]({ ...meta }, message),
-    ),
-    telemetryOptions: {
-      logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN', other: 'ERROR' }) },
-    },
-    // The program decides itself what a signal means.
-    shutdownSignals: [],
-  });
+  const bindAddress = sdkMetricsAddress(metrics);
+  try {
+    Runtime.install({
+      logger: new DefaultLogger('INFO', ({ level, message, meta }) =>
+        logger[levels[level]](aboutCommand(meta ?? {}), message),
+      ),
+      telemetryOptions: {
+        logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN', other: 'ERROR' }) },
+        ...(bindAddress === undefined ? {} : { metrics: { prometheus: { bindAddress } } }),
+      },
+      // The program decides itself what a signal means.
+      shutdownSignals: [],
+    });
+  } catch (error) {
+    if (bindAddress === undefined) throw error;
+    throw new ConfigError(
+      `SDK_METRICS_PORT: ${bindAddress} cannot be used (${(error as Error).message}); set another port, or off`,
+      { cause: error },
+    );
+  }
+}
+
+function sdkMetricsAddress(
+  settings: Pick<Config, 'HTTP_HOST' | 'SDK_METRICS_PORT'> | undefined,
+): string | undefined {
+  if (settings === undefined || settings.SDK_METRICS_PORT === 'off') return undefined;
+  const { HTTP_HOST: host, SDK_METRICS_PORT: port } = settings;
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** The SDK calls an error `error`, and knows a workflow only by its ID. */
+function aboutCommand({ error, ...meta }: Record<string, unknown>): Record<string, unknown> {
+  const reference = typeof meta['workflowId'] === 'string' ? referenceIn(meta['workflowId']) : undefined;
+  return {
+    ...(reference === undefined ? {} : { reference }),
+    ...meta,
+    ...(error === undefined ? {} : { err: error }),
+  };
 }
 
 /** @throws TemporalCheckError when Temporal does not answer */
@@ -97,6 +132,20 @@ export async function checkTemporal(temporal: Omit<Temporal, 'client'>): Promise
     );
   }
   return `Temporal namespace ${temporal.namespace}, search attributes registered`;
+}
+
+/** TASK_QUEUE_TYPE_WORKFLOW of `temporal.api.enums.v1.TaskQueueType`. */
+const WORKFLOW_TASKS = 1;
+
+/** A small question that frontend and matching answer together, as they do for the work itself. */
+export async function pollTemporal({ client, namespace }: Temporal, taskQueue: string): Promise<void> {
+  await client.withDeadline(Date.now() + 4_000, () =>
+    client.workflowService.describeTaskQueue({
+      namespace,
+      taskQueue: { name: taskQueue },
+      taskQueueType: WORKFLOW_TASKS,
+    }),
+  );
 }
 
 async function missingAttributes({ connection, namespace }: Omit<Temporal, 'client'>): Promise<string[]> {

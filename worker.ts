@@ -3,6 +3,7 @@ import path from 'node:path';
 import { Worker, type WorkerOptions } from '@temporalio/worker';
 import { createActivities } from './activities';
 import type { Database } from './activities/models';
+import { observeActivity } from './activities/observe';
 import { checkDatabase } from './activities/setup';
 import { bundleFile, buildWorkflowBundle } from './bundle';
 import { TIME_LIMITS_MS } from './commands';
@@ -41,6 +42,7 @@ export async function createWorker(
       },
       log,
     ),
+    interceptors: { activity: [observeActivity] },
     // After this an activity is cancelled; it is longer than any transaction, so that none is cut in two by a deploy.
     shutdownGraceTime: TIME_LIMITS_MS.shutdownGrace,
     shutdownForceTime: TIME_LIMITS_MS.shutdownGrace + TIME_LIMITS_MS.activityStartToClose,

@@ -1,6 +1,8 @@
 import { referenceKey } from '../commands';
 import type { Logger } from '../log';
 import { metrics } from '../metrics';
+import type { MoveStockResult } from '../commands';
+import type { Posting } from './judge';
 import type { TrackingEntry } from './models';
 
 /** Counts and logs each command that was parked or decided, once, from its first entry. */
@@ -17,11 +19,27 @@ export function announce(entries: readonly TrackingEntry[], log: Logger): void {
     };
     if (decision !== undefined) {
       metrics.decided.inc({ reference_type: referenceType, decision });
-      log.info({ ...about, decision, actor, reason, outcome: entry.outcome }, 'command decided');
+      // Who it was stands in the ledger; a log is read, copied and kept by others.
+      log.info({ ...about, decision, outcome: entry.outcome }, 'command decided');
+      log.debug({ ...about, decision, actor, reason }, 'command decided, by whom and why');
     }
     if (entry.outcome === 'PARKED') {
       metrics.parked.inc({ reference_type: referenceType, case: entry.case ?? '' });
       log.warn({ ...about, case: entry.case }, 'command parked: a person decides, see inventory parked');
     }
+  }
+}
+
+/** One line for each command of a transaction. */
+export function tellJudged(
+  judged: readonly { posting: Posting; result: MoveStockResult }[],
+  log: Logger,
+): void {
+  if (!log.isLevelEnabled('debug')) return;
+  for (const { posting, result } of judged) {
+    const { referenceType, referenceId, source } = posting.command;
+    const reference = referenceKey(referenceType, referenceId);
+    const { workflowId } = posting;
+    log.debug({ reference, workflowId, source, outcome: result.outcome }, 'command judged');
   }
 }

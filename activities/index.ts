@@ -11,7 +11,7 @@ import type {
 } from '../commands';
 import type { Reopening, Resolution } from '../decisions';
 import type { Logger } from '../log';
-import { announce } from './announce';
+import { announce, tellJudged } from './announce';
 import { adjustStock } from './adjustStock';
 import { adjustStockBatch } from './adjustStockBatch';
 import { checkTracking } from './checkTracking';
@@ -28,10 +28,13 @@ export type Activities = ReturnType<typeof createActivities>;
 
 /**
  * @param policy what the deployment's settings say about stock below zero, and how long to wait for what
- * @param log gets a line for each command that is parked or decided
+ * @param log gets a line for each command that is parked or decided, and at debug level for every other
  */
 export function createActivities(database: Database, policy: Policy, log: Logger) {
-  const post = createPost(database, policy, (entries) => announce(entries, log));
+  const post = createPost(database, policy, (entries, judged) => {
+    announce(entries, log);
+    tellJudged(judged, log);
+  });
   return {
     checkTracking: (command: MoveStock): Promise<MoveStockResult | null> =>
       checkTracking(database, ...postings([command])),

@@ -24,6 +24,14 @@ export type Posted = PromiseSettledResult<MoveStockResult>;
  */
 export type Post = (postings: readonly Posting[], cancelled?: AbortSignal) => Promise<Posted[]>;
 
+/**
+ * Is told of the entries of each transaction once they are durable, and what became of each posting of it.
+ */
+export type OnPosted = (
+  entries: readonly TrackingEntry[],
+  judged: readonly { posting: Posting; result: MoveStockResult }[],
+) => void;
+
 /** More commands in one transaction gain little and hold locks longer. */
 const MAX_COMMANDS_PER_TRANSACTION = 2_000;
 /**
@@ -49,15 +57,8 @@ export class BrokenLedgerError extends Error {
   override readonly name = 'BrokenLedgerError';
 }
 
-/**
- * Makes the posting function of one process.
- * @param onWritten is told of the entries of each transaction once they are durable
- */
-export function createPost(
-  database: Database,
-  policy: Policy,
-  onWritten: (entries: readonly TrackingEntry[]) => void = () => undefined,
-): Post {
+/** Makes the posting function of one process. */
+export function createPost(database: Database, policy: Policy, onPosted: OnPosted = () => undefined): Post {
   const queue: Job[] = [];
   let running = false;
 
@@ -67,7 +68,7 @@ export function createPost(
       const jobs = takeJobs(queue);
       // All share one transaction, which can stand in one trace only.
       await jobs[0]?.inContext(() =>
-        postJobs(jobs, (postings) => postTogether(database, policy, onWritten, postings)),
+        postJobs(jobs, (postings) => postTogether(database, policy, onPosted, postings)),
       );
     }
     running = false;
@@ -138,7 +139,7 @@ async function postHalving(
 async function postTogether(
   database: Database,
   policy: Policy,
-  onWritten: (entries: readonly TrackingEntry[]) => void,
+  onPosted: OnPosted,
   postings: readonly Posting[],
 ): Promise<MoveStockResult[]> {
   const endTimer = metrics.transactionSeconds.startTimer();
@@ -158,7 +159,10 @@ async function postTogether(
     });
     crashPoint('after-commit');
     count(postings, judgement);
-    onWritten(judgement.entries);
+    onPosted(
+      judgement.entries,
+      postings.map((posting, index) => ({ posting, result: judgement.results[index]! })),
+    );
     return judgement.results;
   } catch (error) {
     if (!isDuplicateKey(error)) throw error;
@@ -259,6 +263,11 @@ function count(postings: readonly Posting[], judgement: Judgement): void {
     metrics.outcomes.inc({ reference_type: postings[index]!.command.referenceType, outcome: result.outcome });
   });
   for (const entry of judgement.entries) {
-    if (entry.belowZero) metrics.belowZero.inc({ reference_type: entry.referenceType });
+    const { referenceType: reference_type, outcome, line, decision, occurredAt, recordedAt } = entry;
+    if (entry.belowZero) metrics.belowZero.inc({ reference_type });
+    // Once for a document, and not where somebody took days to decide.
+    if (outcome !== 'APPLIED' || line !== 0 || decision !== undefined) continue;
+    const seconds = Math.max(0, recordedAt.getTime() - occurredAt.getTime()) / 1_000;
+    metrics.ledgerSeconds.observe({ reference_type }, seconds);
   }
 }

@@ -47,6 +47,12 @@ export async function checkDatabase(database: Database): Promise<string> {
   return `MongoDB replica set ${setName}, database ${database.connection.name}, indexes built`;
 }
 
+/** @throws Error when no server takes writes */
+export async function checkPrimary(database: Database): Promise<void> {
+  const hello = await database.connection.db!.command({ hello: 1 });
+  if (!(hello as { isWritablePrimary?: boolean }).isWritablePrimary) throw new Error('it has no primary');
+}
+
 async function checkReplicaSet(database: Database): Promise<string> {
   const hello = await database.connection.db!.command({ hello: 1 });
   const { setName, msg } = hello as { setName?: string; msg?: string };

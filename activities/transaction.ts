@@ -21,6 +21,18 @@ export class WriteConflictError extends TransactionUnavailableError {
   override readonly name = 'WriteConflictError';
 }
 
+/** When a transaction last failed for a reason outside its commands, with none completed since. */
+let trouble: { at: number; message: string } | undefined;
+
+/** A posting that failed is tried again within 30 s: older trouble than this was no posting's any more. */
+const TROUBLE_LASTS_MS = 90_000;
+
+/** Why transactions of this process come to nothing at the moment; undefined when they do not. */
+export function transactionTrouble(): string | undefined {
+  if (trouble === undefined || Date.now() - trouble.at > TROUBLE_LASTS_MS) return undefined;
+  return `transactions fail, last ${Math.round((Date.now() - trouble.at) / 1_000)} s ago: ${trouble.message}`;
+}
+
 /**
  * Runs `body` in a transaction: reads see one snapshot, writes are on a majority of journals before this returns.
  * A write conflict runs `body` again after a short random wait. We do not use the driver's `withTransaction`: it
@@ -44,6 +56,7 @@ export async function inTransaction<T>(
     try {
       const result = await within(deadline, oneTry(session, body));
       metrics.transactions.inc({ result: 'committed' });
+      trouble = undefined;
       return result;
     } catch (error) {
       const waitMs = Math.random() * Math.min(5 * 2 ** tries, 250);
@@ -64,6 +77,7 @@ export async function inTransaction<T>(
       metrics.transactions.inc({
         result: hasLabel(error, 'UnknownTransactionCommitResult') ? 'unknown-commit' : 'unavailable',
       });
+      trouble = { at: Date.now(), message: messageOf(error) };
       throw new TransactionUnavailableError(`MongoDB did not complete the transaction: ${messageOf(error)}`, {
         cause: error,
       });

@@ -29,6 +29,8 @@ export interface BatchLimits {
 export interface BatchContext {
   /** Resolves when what the record stands for is durable; rejects when it may be tried again. */
   handle(record: KafkaRecord, signal: AbortSignal): Promise<Decoded>;
+  /** Fields of a log line about a record. */
+  about(record: KafkaRecord): object;
   limits: BatchLimits;
   pauses: Pauses;
   /** The offset passed to `next`; `committed` says whether Kafka knows. */
@@ -153,11 +155,8 @@ class Work {
         if (signal.aborted && this.failures.has(index)) return;
         this.failures.set(index, error);
         if (tries === 1 && reasonOf(error) === 'bug') {
-          const { topic, partition, offset } = record;
-          this.context.log.error(
-            { topic, partition, offset, err: error },
-            'a record cannot be handled: a bug',
-          );
+          const { log, about } = this.context;
+          log.error({ ...about(record), err: error }, 'a record cannot be handled: a bug');
         }
         await sleep(jittered(Math.min(100 * 2 ** (tries - 1), 3_000)), signal);
       }

@@ -1,9 +1,11 @@
 /** The bridge as a whole: Kafka in, durable workflows out. */
 import type { Kafka } from 'kafkajs';
 import type { Logger } from '../log';
+import { metrics } from '../metrics';
 import { runConsumer } from './consume';
 import type { ConsumerLimits } from './consume';
 import { createDeadLetters } from './deadLetters';
+import { PAUSE_REASONS } from './records';
 import type { Decoded, KafkaRecord } from './records';
 import type { Starter } from './start';
 
@@ -39,6 +41,9 @@ export interface RunningBridge {
 export async function runBridge(settings: BridgeSettings): Promise<RunningBridge> {
   const deadLetters = createDeadLetters(settings.kafka, settings.deadLetterTopic);
   const { deadLetterTopic, ...consumerSettings } = settings;
+  // Prometheus sees no increase in a series that begins at 1.
+  for (const topic of settings.topics) metrics.deadLetters.inc({ topic }, 0);
+  for (const reason of PAUSE_REASONS) metrics.pauses.inc({ reason }, 0);
   try {
     const consumer = await runConsumer({ ...consumerSettings, deadLetters, alsoNeeded: [deadLetterTopic] });
     const done = consumer.done.finally(() => deadLetters.close());

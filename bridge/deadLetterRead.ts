@@ -61,11 +61,15 @@ export async function readLetters(
 
 /** Reasons alike but for the values that stand in them are one group. */
 export function groupOf({ record, reason }: Letter): string {
-  const general = reason
+  return `${record.topic}: ${withoutValues(reason)}`;
+}
+
+/** A reason that holds nothing of the event any more but the names of its fields. */
+export function withoutValues(reason: string): string {
+  return reason
     .replace(/"(?:[^"\\]|\\.)*"/g, '"…"')
     .replace(/\[\d+\]/g, '[…]')
     .replace(/\b\d+(\.\d+)?\b/g, 'N');
-  return `${record.topic}: ${general}`;
 }
 
 function valuesOf({ headers }: KafkaRecord, name: string): (Buffer | string)[] {

@@ -8,7 +8,7 @@ import { groupWorkflowId, workflowIdOf } from '../commands';
 import type { Command, EnsureCatalogueBatch, MoveStock, MoveStockBatch } from '../commands';
 import type { Logger } from '../log';
 import { metrics } from '../metrics';
-import { describeGroup } from './describe';
+import { aboutCommand, describeGroup } from './describe';
 import { StartUnavailable } from './start';
 import type { Launcher, Starter } from './start';
 import { currentLink, traceGroup } from './trace';
@@ -61,13 +61,19 @@ export function createGroupingStarter(single: Starter, launch: Launcher, setting
   let singlesInFlight = 0;
   // While a group fills or runs, what comes joins the next one: a stalled bridge sees no commands, and must not take
   // that for a quiet hour and start a handful of workflows into the stall.
+  const tell = (command: Command, result: string) => {
+    const { log } = settings;
+    if (log.isLevelEnabled('debug')) log.debug({ ...aboutCommand(command), result }, 'command handed over');
+  };
   const isQuiet = () => inFlight.areFree && stock.isEmpty && catalogue.isEmpty;
   return {
     start: async (command, signal) => {
       if (rate.isBelow() && isQuiet() && singlesInFlight < SINGLES_IN_FLIGHT) {
         singlesInFlight++;
         try {
-          return await single.start(command, signal);
+          const result = await single.start(command, signal);
+          tell(command, result);
+          return result;
         } finally {
           singlesInFlight--;
         }
@@ -193,10 +199,19 @@ class Group {
       const result = await traceGroup(links, () => this.launch(launch));
       metrics.groupCommands.observe(members.length);
       for (const member of members) member.resolve(result);
-      void this.finished(workflowId).finally(release);
+      this.tell(commands, workflowId, result);
+      void this.finished(workflowId, members.length).finally(release);
     } catch (error) {
       release();
       for (const member of members) member.reject(error);
+    }
+  }
+
+  private tell(commands: Command[], workflowId: string, result: string): void {
+    const { log } = this.settings;
+    if (!log.isLevelEnabled('debug')) return;
+    for (const command of commands) {
+      log.debug({ ...aboutCommand(command), workflowId, result }, 'command handed over in a group');
     }
   }
 
@@ -207,11 +222,11 @@ class Group {
   }
 
   /** Never rejects. The workflow is durable already; waiting for it only keeps Temporal's backlog small. */
-  private async finished(workflowId: string): Promise<void> {
+  private async finished(workflowId: string, commands: number): Promise<void> {
     const { client, log } = this.settings;
     const result = client
       .result(workflowId)
-      .catch((err: unknown) => log.warn({ workflowId, err }, 'a group failed'));
+      .catch((err: unknown) => log.warn({ workflowId, commands, err }, 'a group failed'));
     await settlesWithin(result, GROUP_WAIT_MS);
   }
 }

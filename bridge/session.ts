@@ -5,9 +5,12 @@
 import { crashPoint } from '../crashPoint';
 import type { Logger } from '../log';
 import { metrics } from '../metrics';
+import { Backlog } from './backlog';
 import { handleBatch } from './batch';
 import type { BatchContext } from './batch';
 import type { ConsumerLimits, ConsumerSettings } from './consume';
+import { withoutValues } from './deadLetterRead';
+import { aboutCommand, sourceOf } from './describe';
 import type { KafkaAdmin, Watermarks } from './kafka';
 import { createMember } from './member';
 import type { FetchedBatch, Member } from './member';
@@ -29,6 +32,7 @@ export class Session {
   private joinedAt: number | undefined;
   private readonly member: Member;
   private readonly pauses: Pauses;
+  private readonly backlog = new Backlog();
   private readonly log: Logger;
   private readonly upkeep: NodeJS.Timeout;
   private end: (error: Error) => void = () => undefined;
@@ -98,13 +102,12 @@ export class Session {
     );
     if (!inTime) this.log.warn('the Kafka client did not disconnect in time and is left to itself');
     this.pauses.clear();
-    for (const partition of this.assigned ?? []) metrics.lag.remove(labels(partition));
+    this.backlog.keepOnly([]);
   }
 
   private onJoined(assigned: TopicPartition[]): void {
     metrics.rebalances.inc();
     this.log.info({ assigned: assigned.map(partitionName) }, 'joined the consumer group');
-    for (const partition of this.assigned ?? []) metrics.lag.remove(labels(partition));
     this.aliveAt = Date.now();
     this.joinedAt ??= Date.now();
     this.generation++;
@@ -112,6 +115,7 @@ export class Session {
     this.positions.clear();
     this.uncommitted.clear();
     this.pauses.keepOnly(assigned);
+    this.backlog.keepOnly(assigned);
     this.prepared = this.prepare(this.generation, assigned);
   }
 
@@ -166,14 +170,16 @@ export class Session {
     // Fetched before the partition was paused or told where to start: it is fetched again from the right place.
     if (generation !== this.generation || batch.isStale() || this.pauses.isPaused(batch)) return;
     crashPoint('after-fetch');
+    this.backlog.at(batch, BigInt(batch.records[0]?.offset ?? batch.end));
     const context: BatchContext = {
       handle: (record, signal) => traceRecord(record, () => this.handle(record, signal)),
+      about: (record) => this.about(record),
       limits: this.limits,
       pauses: this.pauses,
       onPassed: (passed, next, committed) => {
         this.passedRecords = true;
         this.moveTo(passed, next, committed);
-        metrics.lag.set(labels(passed), Number(passed.highWatermark - next));
+        this.backlog.at(passed, next);
       },
       isLost: () => generation !== this.generation,
       log: this.log,
@@ -187,13 +193,26 @@ export class Session {
       const result = await this.settings.starter.start(decoded.command, signal);
       metrics.starts.inc({ workflow: decoded.command.type, result });
       crashPoint('after-start');
+      metrics.handoverSeconds.observe(Math.max(0, Date.now() - Number(record.timestamp)) / 1_000);
     } else if (decoded.became === 'dead-letter') {
       await this.settings.deadLetters.write(record, decoded.reason);
-      const { topic, partition, offset } = record;
-      this.log.warn({ topic, partition, offset, reason: decoded.reason }, 'dead letter');
+      this.log.warn({ source: sourceOf(record), reason: withoutValues(decoded.reason) }, 'dead letter');
+      this.log.debug({ source: sourceOf(record), reason: decoded.reason }, 'dead letter, with its values');
       crashPoint('after-dead-letter');
+    } else {
+      this.log.debug({ source: sourceOf(record), reason: decoded.reason }, 'record ignored');
     }
     return decoded;
+  }
+
+  /** What a log line says of a record that cannot be handled; reading it may be what fails. */
+  private about(record: KafkaRecord): object {
+    try {
+      const decoded = this.settings.decode(record);
+      return decoded.became === 'command' ? aboutCommand(decoded.command) : { source: sourceOf(record) };
+    } catch {
+      return { source: sourceOf(record) };
+    }
   }
 
   private moveTo(partition: TopicPartition, next: bigint, committed: boolean): void {
@@ -205,6 +224,7 @@ export class Session {
   }
 
   private async keepUp(): Promise<void> {
+    this.backlog.refresh();
     const silentMs = Date.now() - this.aliveAt;
     // The client has been seen to wedge without a word while its process looked healthy.
     if (silentMs > this.limits.sessionTimeoutMs * 3) {
@@ -216,7 +236,7 @@ export class Session {
     await this.commitLeftovers();
     for (const { own, at } of await this.watermarks()) {
       const next = this.positions.get(partitionName(own));
-      if (next !== undefined) metrics.lag.set(labels(own), Math.max(0, Number(at.high - next)));
+      if (next !== undefined) this.backlog.holds(own, at.high - next);
     }
   }
 
@@ -255,7 +275,7 @@ export class Session {
       { ...own, next: next.toString(), low: at.low.toString(), high: at.high.toString() },
       `${name}: ${lost}`,
     );
-    const remedy = 'after looking into it, go on with "inventory accept-gap"';
+    const remedy = 'look into it, then move the group past it: docs/runbook.md, InventoryRecordsLost';
     this.pauses.pause(own, 'lost-span', `${lost}; ${remedy}`, () => this.isFound(own));
   }
 
@@ -291,8 +311,4 @@ export class Session {
     }
     return found;
   }
-}
-
-function labels({ topic, partition }: TopicPartition): { topic: string; partition: string } {
-  return { topic, partition: String(partition) };
 }

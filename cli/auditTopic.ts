@@ -13,6 +13,7 @@ import { createDecoder } from '../bridge/topics';
 import { referenceKey, workflowIdOf } from '../commands';
 import type { Config } from '../config';
 import { topicSettings } from '../connections';
+import { quoted } from '../visibility';
 import { quietKafka, withTemporal } from './context';
 import { add, type Counts } from './replayCounts';
 import { judgeRecords, type Judged } from './replayForecast';
@@ -132,9 +133,7 @@ async function settleSuspects(
 /** A group's members have no workflow of their own while it runs. */
 async function runningGroups(client: Client, taskQueue: string): Promise<number> {
   const running = `WorkflowType IN ('moveStockBatch', 'ensureCatalogueBatch') AND ExecutionStatus = 'Running'`;
-  const { count } = await client.workflow.count(
-    `${running} AND TaskQueue = '${taskQueue.replaceAll("'", "\\'")}'`,
-  );
+  const { count } = await client.workflow.count(`${running} AND TaskQueue = ${quoted(taskQueue)}`);
   return count;
 }
 

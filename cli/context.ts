@@ -7,6 +7,9 @@ import { readConfig, type Config } from '../config';
 import { kafkaSettings } from '../connections';
 import { createLogger } from '../log';
 import { connectTemporal, routeTemporalLogs, type Temporal } from '../temporal';
+import { escapeInvisible, visible } from '../visible';
+
+export { visible };
 
 /** Exit codes of every verb. */
 export const EXIT = { fine: 0, foundSomething: 1, couldNotRun: 2 } as const;
@@ -46,8 +49,9 @@ export function quietKafka(config: Config): Kafka {
   return openKafka(kafkaSettings(config), createLogger('silent'));
 }
 
+/** Prints a line. Text from outside went through {@link visible} before, or is JSON. */
 export function print(line: string): void {
-  process.stdout.write(`${line}\n`);
+  process.stdout.write(`${escapeInvisible(line)}\n`);
 }
 
 export function printJson(value: unknown): void {
@@ -69,9 +73,4 @@ export function printTable(
     });
     print(cells.join('  ').trimEnd());
   }
-}
-
-/** Control and formatting characters as visible replacement characters: a terminal must not obey an event. */
-export function visible(text: string): string {
-  return text.replace(/[\p{C}\u2028\u2029]/gu, '\ufffd');
 }

@@ -2,9 +2,10 @@
 import { isGrpcServiceError, QueryNotRegisteredError, type WorkflowExecutionInfo } from '@temporalio/client';
 import { type Command, Option } from 'commander';
 import ms from 'ms';
-import { REFERENCE_TYPES, SEARCH_ATTRIBUTES } from '../commands';
-import { CASES, IS_PARKED, PARKED_QUERY, parkedAttribute, type Case, type ParkedView } from '../decisions';
+import { referenceIn, REFERENCE_TYPES, SEARCH_ATTRIBUTES } from '../commands';
+import { CASES, PARKED_QUERY, parkedAttribute, type Case, type ParkedView } from '../decisions';
 import type { Temporal } from '../temporal';
+import { parkedQuery, quoted } from '../visibility';
 import { UsageError, visible } from './context';
 
 /** Rows fetched at once; nothing holds more of a list in memory. */
@@ -41,30 +42,26 @@ export function filtered(command: Command): Command {
 
 /** @throws UsageError on a time that is none */
 export function visibilityQuery(filter: Filter, taskQueue: string): string {
-  const terms = [IS_PARKED, `TaskQueue = ${quote(taskQueue)}`];
-  if (filter.case) terms.push(`${SEARCH_ATTRIBUTES.outcome} = ${quote(parkedAttribute(filter.case))}`);
+  const terms = [parkedQuery(taskQueue)];
+  if (filter.case) terms.push(`${SEARCH_ATTRIBUTES.outcome} = ${quoted(parkedAttribute(filter.case))}`);
   if (filter.referenceType) {
-    terms.push(`${SEARCH_ATTRIBUTES.referenceType} = ${quote(filter.referenceType)}`);
+    terms.push(`${SEARCH_ATTRIBUTES.referenceType} = ${quoted(filter.referenceType)}`);
   }
-  if (filter.stock) terms.push(`${SEARCH_ATTRIBUTES.stocks} = ${quote(cut(filter.stock))}`);
+  if (filter.stock) terms.push(`${SEARCH_ATTRIBUTES.stocks} = ${quoted(cut(filter.stock))}`);
   if (filter.olderThan) {
     const age = /^\d+(\.\d+)?(s|m|h|d)$/.test(filter.olderThan)
       ? ms(filter.olderThan as ms.StringValue)
       : undefined;
     if (age === undefined)
       throw new UsageError(`--older-than: ${filter.olderThan} is no time such as 2h or 3d`);
-    terms.push(`StartTime < ${quote(new Date(Date.now() - age).toISOString())}`);
+    terms.push(`StartTime < ${quoted(new Date(Date.now() - age).toISOString())}`);
   }
   return terms.join(' AND ');
 }
 
 /** The parked commands of one reference such as `SALE_ORDER/SO-1`. */
 function referenceQuery(reference: string, taskQueue: string): string {
-  return [
-    IS_PARKED,
-    `TaskQueue = ${quote(taskQueue)}`,
-    `${SEARCH_ATTRIBUTES.reference} = ${quote(cut(reference))}`,
-  ].join(' AND ');
+  return `${parkedQuery(taskQueue)} AND ${SEARCH_ATTRIBUTES.reference} = ${quoted(cut(reference))}`;
 }
 
 /** Rows one by one, fetched page by page. */
@@ -110,7 +107,7 @@ function row({ searchAttributes, startTime, workflowId }: WorkflowExecutionInfo)
   const first = (name: string) => String(searchAttributes[name]?.[0] ?? '');
   return {
     case: first(SEARCH_ATTRIBUTES.outcome).replace('PARKED/', ''),
-    reference: first(SEARCH_ATTRIBUTES.reference) || workflowId.split('/').slice(0, 2).join('/'),
+    reference: first(SEARCH_ATTRIBUTES.reference) || (referenceIn(workflowId) ?? workflowId),
     since: startTime.toISOString(),
     stocks: (searchAttributes[SEARCH_ATTRIBUTES.stocks] as string[] | undefined) ?? [],
     workflowId,
@@ -119,9 +116,4 @@ function row({ searchAttributes, startTime, workflowId }: WorkflowExecutionInfo)
 
 function cut(value: string): string {
   return value.slice(0, KEYWORD_CHARACTERS);
-}
-
-/** A value inside a visibility query. */
-function quote(value: string): string {
-  return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 }

@@ -25,7 +25,7 @@ export function registerService(program: Command): void {
 async function untilStopped(parts: Parts): Promise<void> {
   const config = settings();
   const log = createLogger(config.LOG_LEVEL);
-  routeTemporalLogs(log);
+  routeTemporalLogs(log, config);
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {

@@ -5,7 +5,7 @@ import { describeConfig } from '../config';
 import { topicPlan } from '../connections';
 import { checkTemporal, setupTemporal } from '../temporal';
 import { checkTimeLimits } from '../worker';
-import { EXIT, print, quietKafka, settings, withDatabase, withTemporal } from './context';
+import { EXIT, print, quietKafka, settings, visible, withDatabase, withTemporal } from './context';
 
 /** `inventory setup | doctor | config`: what has to be there before the processes start. */
 export function registerSetup(program: Command): void {
@@ -46,7 +46,7 @@ async function doctor(): Promise<void> {
       print(`ok    ${name.padEnd(9)} ${await check()}`);
     } catch (error) {
       process.exitCode = EXIT.foundSomething;
-      print(`FAULT ${name.padEnd(9)} ${(error as Error).message}`);
+      print(visible(`FAULT ${name.padEnd(9)} ${(error as Error).message}`));
     }
   }
 }

@@ -2,6 +2,7 @@
 import { SEARCH_ATTRIBUTES, REFERENCE_TYPES, referenceKey } from '../commands';
 import type { Config } from '../config';
 import type { Temporal } from '../temporal';
+import { quoted } from '../visibility';
 
 export interface FoundWorkflow {
   workflowId: string;
@@ -59,9 +60,4 @@ export async function workflowsOf(
     }
   }
   return [...found.values()].sort((a, b) => (a.startedAt < b.startedAt ? -1 : 1));
-}
-
-/** A string of Temporal's query language: the text may come from an event. */
-function quoted(text: string): string {
-  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 }

@@ -14,9 +14,12 @@ import { connectTemporal } from '../temporal';
 import { printReport } from './report';
 import { decodeAll, settled } from './settled';
 import { shift, type ShiftEvent } from './shift';
+import { isFree } from './ports';
 import { startStack, StackError, type Stack } from './stack';
 
 const EVENT_EVERY_MS = 40;
+/** The default; where another program has it, the demo does without. */
+const METRICS_PORT = 9464;
 const CLI = join(__dirname, '..', 'cli.js');
 const DATA_DIR = join(process.cwd(), '.stack', 'demo');
 const say = (line: string) => process.stdout.write(`${line}\n`);
@@ -56,6 +59,8 @@ async function main(): Promise<void> {
 
     const ui = `${config.TEMPORAL_UI_URL}/namespaces/${config.temporal.namespace}/workflows`;
     say(`\nTemporal Web UI: ${ui}`);
+    if (config.HTTP_PORT !== 'off')
+      say(`metrics and readiness: http://${config.HTTP_HOST}:${config.HTTP_PORT}/metrics and /readyz`);
     if (!exit && !stopping.signal.aborted) {
       say(
         'Everything keeps running so that you can look, publish more, or kill -9 anything. Ctrl-C ends it.',
@@ -72,7 +77,13 @@ async function main(): Promise<void> {
 /** Servers of our own, or those that the three variables name; there, everything of this run has names of its own. */
 async function servers(): Promise<{ stack?: Stack; run: string; env: NodeJS.ProcessEnv }> {
   // However slow the machine: here each event is to be seen as a workflow of its own, never in a group.
-  const defaults = { ...process.env, KAFKA_START_FROM: 'earliest', SINGLE_STARTS_PER_SECOND: '1000' };
+  const { HTTP_PORT = (await isFree(METRICS_PORT)) ? String(METRICS_PORT) : 'off' } = process.env;
+  const defaults = {
+    ...process.env,
+    HTTP_PORT,
+    KAFKA_START_FROM: 'earliest',
+    SINGLE_STARTS_PER_SECOND: '1000',
+  };
   const { KAFKA_BROKERS, MONGO_URL, TEMPORAL_ADDRESS } = process.env;
   if (KAFKA_BROKERS && MONGO_URL && TEMPORAL_ADDRESS) {
     const run = Date.now().toString(36).slice(-5);

@@ -124,7 +124,7 @@ describe('lost span', () => {
     expect(await metric(metrics.pauses, { reason: 'lost-span' })).toBe(pauses + 1);
     const told = on.lines.filter((l) => l.msg.includes(`${topic}[0]: offsets 10 to 49 `) && l.level === 50);
     expect(told).toHaveLength(1);
-    expect(bridge.state().reasons.join()).toContain('inventory accept-gap');
+    expect(bridge.state().reasons.join()).toContain('docs/runbook.md, InventoryRecordsLost');
 
     // A person says where to go on.
     await bridge.drain();

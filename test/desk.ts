@@ -33,7 +33,7 @@ let runs = 0;
 export function createDesk(database: Database, belowZeroRefuse: ReferenceType[] = []): Desk {
   const logged: object[] = [];
   const record = (about: object) => logged.push(about);
-  const log = { info: record, warn: record } as unknown as Logger;
+  const log = { info: record, warn: record, debug: () => undefined } as unknown as Logger;
   const post = createPost(database, { belowZeroRefuse: new Set(belowZeroRefuse) }, (entries) =>
     announce(entries, log),
   );

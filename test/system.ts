@@ -61,6 +61,8 @@ export async function createSystem(partitions = 1, more: Record<string, string> 
     KAFKA_START_FROM: 'earliest',
     TEMPORAL_TASK_QUEUE: name,
     MONGO_URL: databaseUrl(),
+    // Several processes of a test run side by side.
+    HTTP_PORT: '0',
     ...more,
   };
   const config = readConfig(env);

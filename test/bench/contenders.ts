@@ -117,6 +117,8 @@ async function onTemporal(
     TEMPORAL_TASK_QUEUE: place.name,
     BENCH_EMPTY_BUNDLE: place.emptyBundle,
     KAFKA_START_FROM: 'earliest',
+    // Several processes run side by side, and nobody looks at them.
+    HTTP_PORT: 'off',
     KAFKA_TOPIC_PAYMENT_SUCCESS: place.topics.PAYMENT_SUCCESS,
     KAFKA_TOPIC_MATERIAL_TRANSFERRED: place.topics.MATERIAL_TRANSFERRED,
     // Nothing of ours is set but this: a rate that is never reached, so that nothing is grouped.
