@@ -9,8 +9,10 @@ import type {
   MoveStockBatchResult,
   MoveStockResult,
 } from '../commands';
-import type { Reopening, Resolution } from '../decisions';
+import { REFERENCE_TYPES } from '../commands';
+import { CASES, type Reopening, type Resolution } from '../decisions';
 import type { Logger } from '../log';
+import { metrics } from '../metrics';
 import { announce, tellJudged } from './announce';
 import { adjustStock } from './adjustStock';
 import { adjustStockBatch } from './adjustStockBatch';
@@ -31,13 +33,22 @@ export type Activities = ReturnType<typeof createActivities>;
  * @param log gets a line for each command that is parked or decided, and at debug level for every other
  */
 export function createActivities(database: Database, policy: Policy, log: Logger) {
+  startAtZero();
   const post = createPost(database, policy, (entries, judged) => {
     announce(entries, log);
     tellJudged(judged, log);
   });
   return {
-    checkTracking: (command: MoveStock): Promise<MoveStockResult | null> =>
-      checkTracking(database, ...postings([command])),
+    checkTracking: async (command: MoveStock): Promise<MoveStockResult | null> => {
+      const [posting] = postings([command]);
+      const result = await checkTracking(database, posting);
+      // Settled by a look alone: no transaction will judge it, so it is counted and told here.
+      if (result) {
+        metrics.outcomes.inc({ reference_type: command.referenceType, outcome: result.outcome });
+        tellJudged([{ posting, result }], log);
+      }
+      return result;
+    },
     adjustStock: (command: MoveStock): Promise<MoveStockResult> =>
       adjustStock(post, ...postings([command]), cancellationSignal()),
     adjustStockBatch: (commands: MoveStock[]): Promise<MoveStockBatchResult> =>
@@ -53,6 +64,14 @@ export function createActivities(database: Database, policy: Policy, log: Logger
     ensureCatalogueBatch: (commands: EnsureCatalogueBatch['commands']): Promise<EnsureResult> =>
       ensureCatalogueBatch(database, commands),
   };
+}
+
+/** Prometheus sees no increase in a series that begins at 1. */
+function startAtZero(): void {
+  for (const reference_type of REFERENCE_TYPES) {
+    metrics.belowZero.inc({ reference_type }, 0);
+    for (const parkedCase of CASES) metrics.parked.inc({ reference_type, case: parkedCase }, 0);
+  }
 }
 
 function postings(commands: readonly [MoveStock]): [Posting];

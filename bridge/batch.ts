@@ -155,8 +155,8 @@ class Work {
         if (signal.aborted && this.failures.has(index)) return;
         this.failures.set(index, error);
         if (tries === 1 && reasonOf(error) === 'bug') {
-          const { log, about } = this.context;
-          log.error({ ...about(record), err: error }, 'a record cannot be handled: a bug');
+          const about = { ...this.context.about(record), err: error };
+          this.context.log.error(about, 'a record cannot be handled: a bug');
         }
         await sleep(jittered(Math.min(100 * 2 ** (tries - 1), 3_000)), signal);
       }

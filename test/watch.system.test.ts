@@ -52,7 +52,7 @@ async function readyz() {
   expect(ready).toBe(response.status === 200);
   return { status: response.status, bridge: parts.bridge.reasons, worker: parts.worker.reasons };
 }
-async function until<T>(ask: () => Promise<T> | T, holds: (answer: T) => boolean): Promise<T> {
+async function until<T>(ask: () => Promise<T>, holds: (answer: T) => boolean): Promise<T> {
   for (;;) {
     const answer = await ask();
     if (holds(answer)) return answer;
@@ -101,6 +101,7 @@ test('a run with every kind of outcome: metrics without IDs, log lines with refe
     'inventory_bridge_handover_seconds_count 3',
     'inventory_worker_event_to_ledger_seconds_count{reference_type="SALE_ORDER"} 1',
     'inventory_worker_outcomes_total{reference_type="SALE_ORDER",outcome="CONFLICT"} 1',
+    'inventory_worker_below_zero_total{reference_type="SALE_ORDER"} 0',
     'inventory_ready{part="bridge"} 1',
     'inventory_ready{part="worker"} 1',
   ])
@@ -139,7 +140,7 @@ test('a run with every kind of outcome: metrics without IDs, log lines with refe
   );
 });
 
-test('log lines of that run: JSON, each about a command says which, and no text of an event', async () => {
+test('log lines of that run: JSON, each about a command says which, and no text of an event', () => {
   const order = (id: string) => `SALE_ORDER/${encodeURIComponent(`${id}\u202e${system.name}`)}`;
   const source = (offset: number) => ({
     topic: system.config.KAFKA_TOPIC_PAYMENT_SUCCESS,
@@ -158,7 +159,7 @@ test('log lines of that run: JSON, each about a command says which, and no text 
     expect.objectContaining({ level: 40, ...about('SO-1', 3), attempt: 2, case: 'CONFLICT' }),
   ]);
   expect(said('command handed over')).toEqual(
-    [about('SO-1', 0), about('SO-2', 1), about('SO-1', 3)].map((of) =>
+    [about('SO-1', 0), about('SO-2', 1), about('SO-1', 3)].map((of): unknown =>
       expect.objectContaining({ level: 20, ...of }),
     ),
   );
@@ -196,6 +197,14 @@ test('verbs show an ID that turns the direction of text without obeying it, and 
   const forged = await system.cli('parked', 'show', 'a\u001b[2Jb\nforged');
   expect([forged.code, forged.err.split('\n').length]).toEqual([2, 2]);
   expect(forged.err).not.toMatch(OBEYED);
+});
+
+test('a port that the SDK cannot use is named with its variable', async () => {
+  const { code, err } = await system.cli('worker');
+  expect([code, err]).toEqual([
+    2,
+    expect.stringMatching(/^inventory: SDK_METRICS_PORT: 127\.0\.0\.1:\d+ cannot be used/),
+  ]);
 });
 
 test('readiness: red with the reason for each part while servers are away, green again by itself', async () => {
