@@ -11,7 +11,7 @@ export interface Health {
   /** From now on a part says itself why it makes no progress; an empty list says that it does. */
   report(part: Part, reasons: () => string[]): void;
   /**
-   * Asks a server every 5 seconds until the drain. While it does not answer, the parts are not ready.
+   * Asks a server every 3 seconds until the drain, however often somebody probes. While it does not answer, the parts are not ready.
    * @param name as readiness shows it
    * @param ask rejects, or takes longer than 6 seconds, when the server is of no use
    */
@@ -64,7 +64,7 @@ export async function openHealth(
           },
         });
   if (endpoint) {
-    collectDefaultMetrics({ register: registry });
+    if (!registry.getSingleMetric('process_cpu_seconds_total')) collectDefaultMetrics({ register: registry });
     log.info({ url: endpoint.url }, 'serves /metrics, /healthz and /readyz');
   }
   return {
@@ -90,7 +90,7 @@ interface Watched {
 }
 
 /** Often enough that readiness follows within seconds; one small question each time. */
-const ASK_EVERY_MS = 5_000;
+const ASK_EVERY_MS = 3_000;
 /** Longer than the MongoDB driver looks for a primary (5 s), so that its own explanation arrives. */
 const ANSWER_WITHIN_MS = 6_000;
 

@@ -92,7 +92,9 @@ ${table(['code', 'meaning'], Object.entries(EXIT_CODES))}
 
 JSON lines on standard error, or readable text on a terminal. A line about a command has \`reference\`,
 \`workflowId\` and \`source\` (topic, partition, offset); one about a group has \`workflowId\` and how many
-\`commands\`. No line above \`debug\` holds anything of an event but the IDs in these fields.
+\`commands\`. Lines that Temporal's
+SDK writes about a workflow have no \`source\`. No line above \`debug\` holds anything of an event but the IDs in these
+fields.
 
 ${table(
   ['level', 'meaning'],

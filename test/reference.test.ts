@@ -1,6 +1,7 @@
 /** The pages and files that operators rely on say what the code does: variables, metrics, alerts, errors, codes. */
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { PAUSE_REASONS } from '../bridge/records';
@@ -177,7 +178,7 @@ test('the runbook names only verbs and pages that exist', () => {
     expect(() => read(ROOT, 'docs', file!)).not.toThrow();
 });
 
-test('promtool, where it is installed, accepts the rules and their unit tests', () => {
+test('promtool, where it is installed, accepts the rules, their unit tests and every query of the dashboard', () => {
   const program = process.env['PROMTOOL'] ?? 'promtool';
   const has = spawnSync(program, ['--version']).status === 0;
   const run = (...args: string[]) => spawnSync(program, args, { cwd: MONITORING, encoding: 'utf8' });
@@ -186,4 +187,18 @@ test('promtool, where it is installed, accepts the rules and their unit tests', 
   if (!has) return;
   expect(run('check', 'rules', 'alerts.yml')).toMatchObject({ status: 0 });
   expect(run('test', 'rules', 'alerts.test.yml')).toMatchObject({ status: 0 });
+  // It knows no dashboards, but a query is what a recording rule holds.
+  const folder = mkdtempSync(path.join(tmpdir(), 'inventory-queries-'));
+  const rules = panels()
+    .flatMap(({ targets = [] }) => targets)
+    .map(({ expr }, index) => ({
+      record: `q${index}`,
+      expr: expr.replaceAll('$__rate_interval', '5m').replaceAll('$job', '.*'),
+    }));
+  writeFileSync(path.join(folder, 'queries.yml'), JSON.stringify({ groups: [{ name: 'queries', rules }] }));
+  expect(run('check', 'rules', path.join(folder, 'queries.yml'))).toMatchObject({
+    status: 0,
+    stdout: expect.stringContaining(`${rules.length} rules found`) as string,
+  });
+  rmSync(folder, { recursive: true });
 });

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { inTransaction, transactionTrouble, TransactionUnavailableError } from '../activities/transaction';
 import { readAlerts } from '../docs/reference';
 import { registry } from '../metrics';
 import { freePorts } from '../stack/ports';
@@ -182,19 +183,18 @@ test('log lines of that run: JSON, each about a command says which, and no text 
 
 test('verbs show an ID that turns the direction of text without obeying it, and a query cannot be left', async () => {
   const reference = `SALE_ORDER/${encodeURIComponent(`SO-1\u202e${system.name}`)}`;
-  for (const args of [
-    ['parked', 'show', reference],
-    ['trace', reference],
-    ['trace', reference, '--json'],
-  ]) {
-    const { code, out, err } = await system.cli(...args);
+  const [left, forged, ...shown] = await Promise.all([
+    system.cli('trace', "x' OR WorkflowId != '\\"),
+    system.cli('parked', 'show', 'a\u001b[2Jb\nforged'),
+    system.cli('parked', 'show', reference),
+    system.cli('trace', reference, '--json'),
+  ]);
+  for (const { code, out, err } of shown) {
     expect([code, err]).toEqual([0, '']);
     expect(out).toContain('SO-1');
     expect(out).not.toMatch(OBEYED);
   }
-  const left = await system.cli('trace', "x' OR WorkflowId != '\\");
   expect([left.code, left.out]).toEqual([1, expect.stringMatching(/^neither a stock nor a document x' OR/)]);
-  const forged = await system.cli('parked', 'show', 'a\u001b[2Jb\nforged');
   expect([forged.code, forged.err.split('\n').length]).toEqual([2, 2]);
   expect(forged.err).not.toMatch(OBEYED);
 });
@@ -205,6 +205,17 @@ test('a port that the SDK cannot use is named with its variable', async () => {
     2,
     expect.stringMatching(/^inventory: SDK_METRICS_PORT: 127\.0\.0\.1:\d+ cannot be used/),
   ]);
+});
+
+test('transactions that come to nothing are a reason until one is completed', async () => {
+  const { connection } = system.database;
+  const fails = inTransaction(connection, 5_000, () =>
+    Promise.reject(new TransactionUnavailableError('no majority')),
+  );
+  await expect(fails).rejects.toThrow('no majority');
+  expect(transactionTrouble()).toMatch(/^transactions fail, last \d+ s ago: no majority$/);
+  await inTransaction(connection, 30_000, () => Promise.resolve());
+  expect(transactionTrouble()).toBeUndefined();
 });
 
 test('readiness: red with the reason for each part while servers are away, green again by itself', async () => {
