@@ -14,7 +14,7 @@ import type { Config } from './config';
 import { kafkaSettings, topicPlan, topicSettings } from './connections';
 import type { Logger } from './log';
 import { openHealth, type Health } from './readiness';
-import { checkTemporal, connectTemporal, pollTemporal, type Temporal } from './temporal';
+import { checkTemporal, connectTemporal, pollTemporal, routeTemporalLogs, type Temporal } from './temporal';
 import type { Tracing } from './tracing';
 import { watchParked } from './visibility';
 import { createWorker } from './worker';
@@ -51,6 +51,8 @@ async function runParts(
   stop: AbortSignal,
   tracing?: Tracing,
 ): Promise<void> {
+  // Not before the endpoint is open: the SDK's runtime keeps a process alive in which nothing ever connected.
+  routeTemporalLogs(log, config);
   const temporal = await connectTemporal(config, tracing);
   health.watch('Temporal', ['bridge', 'worker'], () => pollTemporal(temporal, config.TEMPORAL_TASK_QUEUE));
   let stopCounting: (() => void) | undefined;

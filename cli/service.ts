@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import { tracing } from '../instrument';
 import { createLogger } from '../log';
 import { run, type Parts } from '../run';
-import { routeTemporalLogs } from '../temporal';
 import { settings } from './context';
 
 /** `inventory run | bridge | worker`: the processes that stay. */
@@ -25,7 +24,6 @@ export function registerService(program: Command): void {
 async function untilStopped(parts: Parts): Promise<void> {
   const config = settings();
   const log = createLogger(config.LOG_LEVEL);
-  routeTemporalLogs(log, config);
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {

@@ -199,7 +199,11 @@ test('verbs show an ID that turns the direction of text without obeying it, and 
   expect(forged.err).not.toMatch(OBEYED);
 });
 
-test('a port that the SDK cannot use is named with its variable', async () => {
+test('a port that is taken is named with its variable, and the process ends', async () => {
+  const HTTP_PORT = new URL(url).port;
+  await expect(system.start('worker', { HTTP_PORT, SDK_METRICS_PORT: 'off' })).rejects.toThrow(
+    `inventory: HTTP_PORT=${HTTP_PORT} with HTTP_HOST=127.0.0.1 cannot be used (EADDRINUSE)`,
+  );
   const { code, err } = await system.cli('worker');
   expect([code, err]).toEqual([
     2,
