@@ -42,7 +42,7 @@ export async function createWorker(
       },
       log,
     ),
-    interceptors: { activity: [observeActivity] },
+    interceptors: { activity: [observeActivity, ...(tracing?.worker.interceptors.activity ?? [])] },
     // After this an activity is cancelled; it is longer than any transaction, so that none is cut in two by a deploy.
     shutdownGraceTime: TIME_LIMITS_MS.shutdownGrace,
     shutdownForceTime: TIME_LIMITS_MS.shutdownGrace + TIME_LIMITS_MS.activityStartToClose,

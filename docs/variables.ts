@@ -35,6 +35,8 @@ export const VARIABLE_MEANINGS = {
     'reference types, comma-separated, that are refused rather than take a stock below zero: `SALE_ORDER`, `PURCHASE_ORDER`, `KITCHEN_TICKET_ITEM`, `MATERIAL_TRANSFER`, `ADJUSTMENT`',
   UNKNOWN_STOCK_WAIT: 'how long a command waits for its stock before it is parked',
   PARK_DEADLINE: 'when an undecided command is refused',
+  OTEL_TRACES_EXPORTER:
+    'where traces go: `otlp` to a collector, `console` to standard output; OpenTelemetry’s own `OTEL_…` variables say the rest (endpoint, sampler, service name), and `OTEL_SDK_DISABLED=true` turns it off',
   HTTP_HOST:
     'address on which `/metrics`, `/healthz` and `/readyz` are served; anything but loopback shows them to whoever reaches it, `0.0.0.0` in a container',
   HTTP_PORT: 'port for them; 0 takes any free one (the log says which), `off` serves nothing',
