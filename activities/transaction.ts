@@ -77,7 +77,8 @@ export async function inTransaction<T>(
       metrics.transactions.inc({
         result: hasLabel(error, 'UnknownTransactionCommitResult') ? 'unknown-commit' : 'unavailable',
       });
-      trouble = { at: Date.now(), message: messageOf(error) };
+      // A stock that somebody else holds keeps its own commands waiting, not this worker.
+      if (!isWriteConflict(error)) trouble = { at: Date.now(), message: messageOf(error) };
       throw new TransactionUnavailableError(`MongoDB did not complete the transaction: ${messageOf(error)}`, {
         cause: error,
       });

@@ -74,18 +74,9 @@ export function describeGroup(
   };
 }
 
-/** Fields of a log line about a command. `workflowId` is its own, also where it goes with a group. */
-export function aboutCommand(command: Command): { reference: string; workflowId: string; source: Source } {
-  return {
-    reference: subjectOf(command).reference,
-    workflowId: workflowIdOf(command),
-    source: command.input.source,
-  };
-}
-
-/** Where a record stands, of whatever else it is made. */
-export function sourceOf({ topic, partition, offset }: Source): Source {
-  return { topic, partition, offset };
+/** A command's reference, e.g. `SALE_ORDER/SO-1` or `MERCHANT/m-1`. */
+export function referenceOf(command: Command): string {
+  return subjectOf(command).reference;
 }
 
 interface Subject {

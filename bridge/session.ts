@@ -9,8 +9,6 @@ import { Backlog } from './backlog';
 import { handleBatch } from './batch';
 import type { BatchContext } from './batch';
 import type { ConsumerLimits, ConsumerSettings } from './consume';
-import { withoutValues } from './deadLetterRead';
-import { aboutCommand, sourceOf } from './describe';
 import type { KafkaAdmin, Watermarks } from './kafka';
 import { createMember } from './member';
 import type { FetchedBatch, Member } from './member';
@@ -19,6 +17,7 @@ import { lostSpan } from './positions';
 import type { StartPlan } from './positions';
 import { partitionName } from './records';
 import type { Decoded, KafkaRecord, TopicPartition } from './records';
+import { aboutRecord, sourceOf, tellDeadLetter } from './tell';
 import { traceRecord } from './trace';
 import { settlesWithin, sleep } from './waiting';
 
@@ -173,7 +172,7 @@ export class Session {
     this.backlog.at(batch, BigInt(batch.records[0]?.offset ?? batch.end));
     const context: BatchContext = {
       handle: (record, signal) => traceRecord(record, () => this.handle(record, signal)),
-      about: (record) => this.about(record),
+      about: (record) => aboutRecord(record, this.settings.decode),
       limits: this.limits,
       pauses: this.pauses,
       onPassed: (passed, next, committed) => {
@@ -196,23 +195,10 @@ export class Session {
       metrics.handoverSeconds.observe(Math.max(0, Date.now() - Number(record.timestamp)) / 1_000);
     } else if (decoded.became === 'dead-letter') {
       await this.settings.deadLetters.write(record, decoded.reason);
-      this.log.warn({ source: sourceOf(record), reason: withoutValues(decoded.reason) }, 'dead letter');
-      this.log.debug({ source: sourceOf(record), reason: decoded.reason }, 'dead letter, with its values');
+      tellDeadLetter(record, decoded.reason, this.log);
       crashPoint('after-dead-letter');
-    } else {
-      this.log.debug({ source: sourceOf(record), reason: decoded.reason }, 'record ignored');
-    }
+    } else this.log.debug({ source: sourceOf(record), reason: decoded.reason }, 'record ignored');
     return decoded;
-  }
-
-  /** What a log line says of a record that cannot be handled; reading it may be what fails. */
-  private about(record: KafkaRecord): object {
-    try {
-      const decoded = this.settings.decode(record);
-      return decoded.became === 'command' ? aboutCommand(decoded.command) : { source: sourceOf(record) };
-    } catch {
-      return { source: sourceOf(record) };
-    }
   }
 
   private moveTo(partition: TopicPartition, next: bigint, committed: boolean): void {

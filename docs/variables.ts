@@ -30,6 +30,9 @@ export const VARIABLE_MEANINGS = {
   GROUP_LINGER_MS: 'how long a group waits to fill',
   MONGO_URL: 'a replica set or sharded cluster, with the database in the path',
   TEMPORAL_TASK_QUEUE: 'where bridges and workers of one deployment meet',
+  TEMPORAL_DEPLOYMENT_NAME:
+    "name of the worker deployment, with the build id: turns Temporal's worker versioning on; without `.` and `:`",
+  TEMPORAL_WORKER_BUILD_ID: 'version of this worker, with the deployment name; without `:`',
   TEMPORAL_UI_URL: 'address of the Web UI, for the links that verbs print',
   BELOW_ZERO_REFUSE:
     'reference types, comma-separated, that are refused rather than take a stock below zero: `SALE_ORDER`, `PURCHASE_ORDER`, `KITCHEN_TICKET_ITEM`, `MATERIAL_TRANSFER`, `ADJUSTMENT`',
