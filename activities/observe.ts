@@ -4,10 +4,16 @@ import { referenceKey, type MoveStock } from '../commands';
 import { metrics } from '../metrics';
 import { BrokenStockError, StockMovedError } from './judge';
 import { BrokenLedgerError } from './post';
-import { TransactionUnavailableError } from './transaction';
+import { TransactionUnavailableError, WriteConflictError } from './transaction';
 
 /** Errors with a name of their own in the metric; a closed set. */
-const NAMED = [BrokenStockError, BrokenLedgerError, StockMovedError, TransactionUnavailableError];
+const NAMED = [
+  BrokenStockError,
+  BrokenLedgerError,
+  StockMovedError,
+  TransactionUnavailableError,
+  WriteConflictError,
+];
 /** Activities whose counts have been started at 0: Prometheus sees no increase in a series that begins at 1. */
 const started = new Set<string>();
 

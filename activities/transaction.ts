@@ -2,7 +2,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import mongoose, { type Connection } from 'mongoose';
 import { metrics } from '../metrics';
-import { withoutCommand } from './mongoFault';
 
 export type Session = mongoose.mongo.ClientSession;
 
@@ -73,12 +72,13 @@ export async function inTransaction<T>(
       }
       if (!isUnavailable(error)) {
         metrics.transactions.inc({ result: 'failed' });
-        throw withoutCommand(error);
+        throw error;
       }
       metrics.transactions.inc({
         result: hasLabel(error, 'UnknownTransactionCommitResult') ? 'unknown-commit' : 'unavailable',
       });
-      trouble = { at: Date.now(), message: messageOf(error) };
+      // A stock that somebody else holds keeps its own commands waiting, not this worker.
+      if (!isWriteConflict(error)) trouble = { at: Date.now(), message: messageOf(error) };
       throw new TransactionUnavailableError(`MongoDB did not complete the transaction: ${messageOf(error)}`, {
         cause: error,
       });

@@ -4,7 +4,6 @@ import type { SearchAttributePair } from '@temporalio/common';
 import { defaultStockId, escapePart, referenceKey, SEARCH_ATTRIBUTES, workflowIdOf } from '../commands';
 import type { Command, Leg, Source } from '../commands';
 import { code, plain } from '../markdown';
-import type { Decoded, KafkaRecord } from './records';
 
 /** Temporal refuses a summary above 400 bytes and details above 20,000, counted as JSON text. */
 const SUMMARY_BYTES = 390;
@@ -75,28 +74,9 @@ export function describeGroup(
   };
 }
 
-/** Fields of a log line about a command. `workflowId` is its own, also where it goes with a group. */
-export function aboutCommand(command: Command): { reference: string; workflowId: string; source: Source } {
-  return {
-    reference: subjectOf(command).reference,
-    workflowId: workflowIdOf(command),
-    source: command.input.source,
-  };
-}
-
-/** What a log line says of a record that cannot be handled; reading it may be what fails. */
-export function aboutRecord(record: KafkaRecord, decode: (record: KafkaRecord) => Decoded): object {
-  try {
-    const decoded = decode(record);
-    return decoded.became === 'command' ? aboutCommand(decoded.command) : { source: sourceOf(record) };
-  } catch {
-    return { source: sourceOf(record) };
-  }
-}
-
-/** Where a record stands, of whatever else it is made. */
-export function sourceOf({ topic, partition, offset }: Source): Source {
-  return { topic, partition, offset };
+/** A command's reference, e.g. `SALE_ORDER/SO-1` or `MERCHANT/m-1`. */
+export function referenceOf(command: Command): string {
+  return subjectOf(command).reference;
 }
 
 interface Subject {

@@ -12,6 +12,7 @@ import { aboutCommand, describeGroup } from './describe';
 import { StartUnavailable } from './start';
 import type { Launcher, Starter } from './start';
 import { currentLink, traceGroup } from './trace';
+import { aboutCommand } from './tell';
 import { settlesWithin } from './waiting';
 
 export interface GroupSettings {

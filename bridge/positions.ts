@@ -1,7 +1,7 @@
 /** Where reading starts, and whether what should be read next is still there. Nothing is guessed. */
 import { parseTime } from '../config';
 import type { KafkaAdmin, Watermarks } from './kafka';
-import { partitionName, type TopicPartition } from './records';
+import { partitionName } from './records';
 import type { Logger } from '../log';
 
 /** The bridge cannot start as it is set up; the message says what to do. Trying again does not help. */
@@ -104,19 +104,4 @@ export function lostSpan(position: bigint, { low, high }: Watermarks): string | 
     return `offset ${position} is next, but the topic ends at ${high}: it was made anew or cut, and offsets ${low} to ${high} may hold records that were never handled`;
   }
   return undefined;
-}
-
-/** Where each of these partitions begins and ends, one question for each topic. */
-export async function watermarksOf(
-  admin: Pick<KafkaAdmin, 'watermarks'>,
-  partitions: readonly TopicPartition[],
-): Promise<{ own: TopicPartition; at: Watermarks }[]> {
-  const found: { own: TopicPartition; at: Watermarks }[] = [];
-  for (const topic of new Set(partitions.map((p) => p.topic))) {
-    for (const at of await admin.watermarks(topic)) {
-      const own = partitions.find((p) => p.topic === topic && p.partition === at.partition);
-      if (own) found.push({ own, at });
-    }
-  }
-  return found;
 }

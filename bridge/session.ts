@@ -9,16 +9,15 @@ import { Backlog } from './backlog';
 import { handleBatch } from './batch';
 import type { BatchContext } from './batch';
 import type { ConsumerLimits, ConsumerSettings } from './consume';
-import { withoutValues } from './deadLetterRead';
-import { aboutRecord, sourceOf } from './describe';
 import type { KafkaAdmin, Watermarks } from './kafka';
 import { createMember } from './member';
 import type { FetchedBatch, Member } from './member';
 import { Pauses } from './pauses';
-import { lostSpan, watermarksOf } from './positions';
+import { lostSpan } from './positions';
 import type { StartPlan } from './positions';
 import { partitionName } from './records';
 import type { Decoded, KafkaRecord, TopicPartition } from './records';
+import { aboutRecord, sourceOf, tellDeadLetter } from './tell';
 import { traceRecord } from './trace';
 import { settlesWithin, sleep } from './waiting';
 
@@ -192,16 +191,13 @@ export class Session {
     if (decoded.became === 'command') {
       const result = await this.settings.starter.start(decoded.command, signal);
       metrics.starts.inc({ workflow: decoded.command.type, result });
-      metrics.handoverSeconds.observe(Math.max(0, Date.now() - Number(record.timestamp)) / 1_000);
       crashPoint('after-start');
+      metrics.handoverSeconds.observe(Math.max(0, Date.now() - Number(record.timestamp)) / 1_000);
     } else if (decoded.became === 'dead-letter') {
       await this.settings.deadLetters.write(record, decoded.reason);
-      this.log.warn({ source: sourceOf(record), reason: withoutValues(decoded.reason) }, 'dead letter');
-      this.log.debug({ source: sourceOf(record), reason: decoded.reason }, 'dead letter, with its values');
+      tellDeadLetter(record, decoded.reason, this.log);
       crashPoint('after-dead-letter');
-    } else {
-      this.log.debug({ source: sourceOf(record), reason: decoded.reason }, 'record ignored');
-    }
+    } else this.log.debug({ source: sourceOf(record), reason: decoded.reason }, 'record ignored');
     return decoded;
   }
 
@@ -224,7 +220,7 @@ export class Session {
     }
     if (!this.assigned || this.stopping) return;
     await this.commitLeftovers();
-    for (const { own, at } of await watermarksOf(this.admin, this.assigned ?? [])) {
+    for (const { own, at } of await this.watermarks()) {
       const next = this.positions.get(partitionName(own));
       if (next !== undefined) this.backlog.holds(own, at.high - next);
     }
@@ -246,7 +242,7 @@ export class Session {
     this.checking = true;
     try {
       await this.prepared;
-      for (const { own, at } of await watermarksOf(this.admin, this.assigned ?? [])) {
+      for (const { own, at } of await this.watermarks()) {
         const next = this.positions.get(partitionName(own));
         if (next !== undefined) this.pauseIfLost(own, next, at);
       }
@@ -289,5 +285,17 @@ export class Session {
     this.moveTo(own, next, true);
     this.member.seek(own, next);
     return true;
+  }
+
+  private async watermarks(): Promise<{ own: TopicPartition; at: Watermarks }[]> {
+    const assigned = this.assigned ?? [];
+    const found: { own: TopicPartition; at: Watermarks }[] = [];
+    for (const topic of new Set(assigned.map((p) => p.topic))) {
+      for (const at of await this.admin.watermarks(topic)) {
+        const own = assigned.find((p) => p.topic === topic && p.partition === at.partition);
+        if (own) found.push({ own, at });
+      }
+    }
+    return found;
   }
 }

@@ -63,6 +63,13 @@ export const ERRORS: Record<string, ErrorMeaning> = {
     meaning: 'MongoDB did not complete a transaction, or nobody knows whether it did',
     remedy: 'tried again by itself without end, ledger first',
   },
+  WriteConflictError: {
+    where: PENDING,
+    meaning:
+      'somebody else holds what the transaction writes, try after try: a busy stock, or the open transaction of a worker that was killed',
+    remedy:
+      'tried again by itself without end; MongoDB ends an abandoned transaction after `transactionLifetimeLimitSeconds`',
+  },
   BrokenStockError: {
     where: PENDING,
     meaning: "a stock's document holds something that is no quantity, or cannot be read",
