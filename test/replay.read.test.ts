@@ -58,7 +58,7 @@ test('times: from the first record of that time up to, not including, the other;
   expect(notes).toEqual([`${topic}[2] holds no record`]);
   expect(await on.committed('live-' + topic, topic)).toEqual([3, 4, 0]);
   // Its own group is gone again; other test files have groups on the same servers meanwhile.
-  const own = consumers.mock.calls.map(([settings]) => settings!.groupId);
+  const own = consumers.mock.calls.map(([settings]) => settings.groupId);
   expect(own).toEqual([expect.stringMatching(/^inventory-replay-/)]);
   expect((await on.admin.listGroups()).groups.map(({ groupId }) => groupId)).not.toContain(own[0]);
   consumers.mockRestore();
