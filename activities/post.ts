@@ -35,12 +35,12 @@ export type OnPosted = (
 /** More commands in one transaction gain little and hold locks longer. */
 const MAX_COMMANDS_PER_TRANSACTION = 2_000;
 /**
- * Write conflicts in a row after which a transaction is given up: with the growing waits between them, about a third
- * of a second for many commands, which are then halved to find the one that is held up, and a second for one
- * command, which Temporal tries again later. Meanwhile the lane is free for the others: what a killed worker left
- * open holds its commands for up to a minute, and must not hold the rest.
+ * Write conflicts in a row after which a transaction is given up, so that what a killed worker left open, for up to
+ * a minute, holds up its own commands only: with the growing waits between them about a third of a second for many
+ * commands, which are then halved down to the one; and a second for one command while others wait behind it, which
+ * Temporal then tries again.
  */
-const MOST_TRIES = { many: 6, one: 12 };
+const ENOUGH_CONFLICTS = { many: 6, one: 12 };
 const DUPLICATE_KEY = 11_000;
 
 interface Job {
@@ -66,9 +66,16 @@ export function createPost(database: Database, policy: Policy, onPosted: OnPoste
     running = true;
     while (queue.length > 0) {
       const jobs = takeJobs(queue);
+      const commands = jobs.reduce((sum, job) => sum + job.postings.length, 0);
       // All share one transaction, which can stand in one trace only.
       await jobs[0]?.inContext(() =>
-        postJobs(jobs, (postings) => postTogether(database, policy, onPosted, postings)),
+        postJobs(jobs, (postings) => {
+          const isEnough = (conflicts: number) =>
+            postings.length > 1
+              ? conflicts >= ENOUGH_CONFLICTS.many
+              : conflicts >= ENOUGH_CONFLICTS.one && (commands > 1 || queue.length > 0);
+          return postTogether(database, policy, onPosted, postings, isEnough);
+        }),
       );
     }
     running = false;
@@ -141,6 +148,7 @@ async function postTogether(
   policy: Policy,
   onPosted: OnPosted,
   postings: readonly Posting[],
+  isEnough: (conflicts: number) => boolean,
 ): Promise<MoveStockResult[]> {
   const endTimer = metrics.transactionSeconds.startTimer();
   metrics.transactionCommands.observe(postings.length);
@@ -149,7 +157,7 @@ async function postTogether(
       database.connection,
       TIME_LIMITS_MS.transaction,
       (session) => postInSession(database, policy, postings, session),
-      postings.length === 1 ? MOST_TRIES.one : MOST_TRIES.many,
+      isEnough,
     );
   try {
     const judgement = await attempt().catch((error: unknown) => {

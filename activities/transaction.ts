@@ -40,15 +40,15 @@ export function transactionTrouble(): string | undefined {
  *
  * @param body must pass the session to every operation and run them one after the other; it may run several times
  * @param capMs no try outlives this; afterwards the caller is told that the result is unknown
- * @param mostTries write conflicts after which the caller may have a better idea
- * @throws WriteConflictError after so many of them
+ * @param isEnough asked after each write conflict, with how many there were: the caller may have a better idea
+ * @throws WriteConflictError when that was enough of them
  * @throws TransactionUnavailableError see there; other errors come from `body` unchanged, with nothing written
  */
 export async function inTransaction<T>(
   connection: Connection,
   capMs: number,
   body: (session: Session) => Promise<T>,
-  mostTries = Infinity,
+  isEnough: (conflicts: number) => boolean = () => false,
 ): Promise<T> {
   const deadline = Date.now() + capMs;
   for (let tries = 1; ; tries++) {
@@ -62,7 +62,7 @@ export async function inTransaction<T>(
       const waitMs = Math.random() * Math.min(5 * 2 ** tries, 250);
       if (isWriteConflict(error) && Date.now() + waitMs < deadline) {
         metrics.transactions.inc({ result: 'conflict' });
-        if (tries >= mostTries) {
+        if (isEnough(tries)) {
           throw new WriteConflictError(`${tries} write conflicts in a row: ${messageOf(error)}`, {
             cause: error,
           });

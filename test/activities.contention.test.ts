@@ -1,8 +1,7 @@
 /** Many that want the same stock or document at once. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createPost } from '../activities/post';
 import { connectDatabase, type TrackingEntry } from '../activities/models';
-import { WriteConflictError } from '../activities/transaction';
+import { TransactionUnavailableError, WriteConflictError } from '../activities/transaction';
 import { trackingId, type ReferenceType } from '../commands';
 import { metrics } from '../metrics';
 import { metric } from './bridgeOnKafka';
@@ -10,9 +9,9 @@ import { order, posting } from './commandsFor';
 import { databaseUrl, freshDatabase } from './database';
 
 const PROCESSES = 50;
-const ORDERS = 4;
-/** Of the activity; each is a dozen tries of a transaction. Temporal would go on without end. */
-const MOST_TRIES = 12;
+const ORDERS = 2;
+/** Of the activity, each 8 s long. Temporal would go on without end. */
+const MOST_TRIES = 5;
 
 test('fifty processes on one hot stock: nobody starves, tries are bounded, the chain is whole', async () => {
   const url = databaseUrl();
@@ -28,27 +27,22 @@ test('fifty processes on one hot stock: nobody starves, tries are bounded, the c
         const one = posting(order(`HOT-${process}-${i}`, { hot: '-1.5' }));
         for (let tried = 1; ; tried++) {
           most = Math.max(most, tried);
-          const [posted] = await post([one]);
-          if (posted!.status === 'fulfilled') {
-            expect(posted!.value.outcome).toBe('APPLIED');
+          const posted = await post([one]).catch((error: unknown) => error);
+          if (!(posted instanceof TransactionUnavailableError)) {
+            expect(posted).toMatchObject([{ status: 'fulfilled', value: { outcome: 'APPLIED' } }]);
             break;
           }
-          expect(posted!.reason).toBeInstanceOf(WriteConflictError);
-          // As Temporal does for the activity.
-          await sleep(100 * 2 ** Math.min(tried, 6) * Math.random());
         }
       }
       return most;
     }),
   );
-  console.log('MEASURED', tries.join(','));
   expect(Math.max(...tries)).toBeLessThanOrEqual(MOST_TRIES);
   const perOrder =
     ((await metric(metrics.transactions, { result: 'conflict' })) - conflicts) / (PROCESSES * ORDERS);
-  console.log('PER ORDER', perOrder);
   // Everybody against everybody at every try would be one conflict for each of the others.
   expect(perOrder).toBeLessThan(PROCESSES);
-  expect(await database.onHand('hot')).toBe('700');
+  expect(await database.onHand('hot')).toBe('850');
   await database.expectChainsHold({ hot: '1000' });
   await Promise.all(others.map((own) => own.connection.close()));
   await database.drop();

@@ -8,9 +8,9 @@ import type { Fault } from './fault';
 const AWAY_MS = 60_000;
 const BURST = 20_000;
 const CHUNK = 2_000;
-/** A bridge holds at most three groups and the fetches they come from, whatever waits in Kafka. */
+/** A bridge holds at most six groups and the fetches they come from, whatever waits in Kafka. */
 const MOST_GROWTH_MB = 150;
-/** Three groups and twenty single starts a bridge may be under way, beside what waits for stock or a person. */
+/** Six groups and twenty single starts a bridge may be under way, beside what waits for stock or a person. */
 const MOST_RUNNING = 300;
 
 const temporalAway: Fault = {
