@@ -8,7 +8,7 @@ import { groupWorkflowId, workflowIdOf } from '../commands';
 import type { Command, EnsureCatalogueBatch, MoveStock, MoveStockBatch } from '../commands';
 import type { Logger } from '../log';
 import { metrics } from '../metrics';
-import { aboutCommand, describeGroup } from './describe';
+import { describeGroup } from './describe';
 import { StartUnavailable } from './start';
 import type { Launcher, Starter } from './start';
 import { currentLink, traceGroup } from './trace';

@@ -256,11 +256,8 @@ export class Session {
   private pauseIfLost(own: TopicPartition, next: bigint, at: Watermarks): void {
     const lost = lostSpan(next, at);
     if (lost === undefined || this.pauses.isPaused(own, 'lost-span')) return;
-    const name = partitionName(own);
-    this.log.error(
-      { ...own, next: next.toString(), low: at.low.toString(), high: at.high.toString() },
-      `${name}: ${lost}`,
-    );
+    const where = { ...own, next: `${next}`, low: `${at.low}`, high: `${at.high}` };
+    this.log.error(where, `${partitionName(own)}: ${lost}`);
     const remedy =
       'after looking into it, go on with "inventory accept-gap" (docs/runbook.md, InventoryRecordsLost)';
     this.pauses.pause(own, 'lost-span', `${lost}; ${remedy}`, () => this.isFound(own));
