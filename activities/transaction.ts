@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import mongoose, { type Connection } from 'mongoose';
 import { metrics } from '../metrics';
+import { withoutCommand } from './mongoFault';
 
 export type Session = mongoose.mongo.ClientSession;
 
@@ -72,7 +73,7 @@ export async function inTransaction<T>(
       }
       if (!isUnavailable(error)) {
         metrics.transactions.inc({ result: 'failed' });
-        throw error;
+        throw withoutCommand(error);
       }
       metrics.transactions.inc({
         result: hasLabel(error, 'UnknownTransactionCommitResult') ? 'unknown-commit' : 'unavailable',

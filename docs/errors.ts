@@ -133,6 +133,8 @@ export const PAUSES: Record<string, string> = {
   'temporal-refused': 'namespace or permission is missing',
   'dead-letter-topic-unavailable': 'the dead-letter topic does not take records',
   'dead-letter-too-large': 'a dead letter is larger than its topic allows',
+  'groups-unfinished':
+    'the groups that were started are not finished: no worker takes them, or MongoDB is away; more are not started',
   'lost-span': 'records that were never handled are no longer in the topic',
   bug: 'this program failed in a way nobody foresaw',
 };

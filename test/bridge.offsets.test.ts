@@ -99,8 +99,12 @@ test('promise 6: a bug in a handler stops its partition, says which record, and 
   await until(() =>
     expect(bridge.state().reasons.join()).toMatch(/\[0\]: bug for .*offset 1: x is not a function/),
   );
-  const line = on.lines.find((l) => l['topic'] === topic && l.level === 50);
-  expect(line).toMatchObject({ partition: 0, offset: '1', err: { type: 'TypeError' } });
+  const line = on.lines.find((l) => (l['source'] as { topic?: string } | undefined)?.topic === topic);
+  expect(line).toMatchObject({
+    level: 50,
+    source: { topic, partition: 0, offset: '1' },
+    err: { type: 'TypeError' },
+  });
   expect(await metric(metrics.pausedPartitions, { reason: 'bug' })).toBe(1);
   // The other partition still works.
   await on.fill(topic, 5, 1, 5);

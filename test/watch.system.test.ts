@@ -162,8 +162,8 @@ test('log lines of that run: JSON, each about a command says which, and no text 
   // In the order in which Temporal answered.
   const handed = said('command handed over');
   expect(handed).toHaveLength(3);
-  for (const of of [about('SO-1', 0), about('SO-2', 1), about('SO-1', 3)])
-    expect(handed).toContainEqual(expect.objectContaining({ level: 20, ...of }));
+  for (const fields of [about('SO-1', 0), about('SO-2', 1), about('SO-1', 3)])
+    expect(handed).toContainEqual(expect.objectContaining({ level: 20, ...fields }));
   expect(said('command judged')).toContainEqual(
     expect.objectContaining({ level: 20, ...about('SO-1', 0), outcome: 'APPLIED' }),
   );
