@@ -40,7 +40,7 @@ const MAX_COMMANDS_PER_TRANSACTION = 2_000;
  * commands, which are then halved down to the one; and a second for one command while others wait behind it, which
  * Temporal then tries again.
  */
-const ENOUGH_CONFLICTS = { many: 6, one: 12 };
+const ENOUGH_CONFLICTS = { many: 6, one: 9 };
 const DUPLICATE_KEY = 11_000;
 
 interface Job {

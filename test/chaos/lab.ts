@@ -121,6 +121,8 @@ export class Lab {
         TEMPORAL_TASK_QUEUE: TASK_QUEUE,
         // Both ways are wanted: a workflow each most of the time, groups in bursts.
         SINGLE_STARTS_PER_SECOND: '25',
+        // Four processes on one machine.
+        HTTP_PORT: '0',
         LOG_LEVEL: 'info',
       },
       settings.preloads,

@@ -7,6 +7,8 @@ import { startGuard } from '../../stack/guard';
 
 const CLI = path.join(__dirname, '..', '..', 'cli.js');
 const READY_WITHIN_MS = 240_000;
+/** In a row; a server that is away makes a start fail, for a while. */
+const MOST_FAILED_STARTS = 60;
 
 export interface StartOptions {
   env?: Record<string, string>;
@@ -49,6 +51,7 @@ export class Product {
     const logFile = this.logFile(name);
     const log = openSync(logFile, 'a');
     const from = this.log(name).length;
+    const deaths = this.deaths.length;
     const preloads = [...this.preloads, ...(options.preloads ?? [])].flatMap((file) => ['--require', file]);
     const child = spawn(process.execPath, [...preloads, CLI, name.split('-')[0]!], {
       env: { ...this.env, ...options.env },
@@ -71,6 +74,9 @@ export class Product {
       !this.log(name).slice(from).includes(ready);
       await sleep(50)
     ) {
+      const failed = this.deaths.slice(deaths).filter((death) => death.name === name);
+      if (failed.length > MOST_FAILED_STARTS)
+        throw new Error(`${name} does not start: ${failed[0]!.lastLine}`);
       if (Date.now() > until) throw new Error(`${name} does not come up, see ${logFile}`);
     }
   }
