@@ -12,5 +12,7 @@ module.exports = {
   globalSetup: '<rootDir>/test/setup.ts',
   globalTeardown: '<rootDir>/test/teardown.ts',
   testTimeout: 60_000,
-  maxWorkers: 2,
+  testSequencer: '<rootDir>/test/sequencer.js',
+  // One more than CI has cores: tests of the whole product mostly wait for its processes.
+  maxWorkers: 3,
 };

@@ -1,0 +1,23 @@
+/** The longest files first, so that none of them runs alone at the end while the other workers have nothing to do. */
+const { default: Sequencer } = require('@jest/test-sequencer');
+
+const LONGEST = [
+  'chaos',
+  'parked.system',
+  'upgrade',
+  'acceptGap',
+  'deadLetters',
+  'replay',
+  'trace',
+  'codec.system',
+];
+
+module.exports = class extends Sequencer {
+  sort(tests) {
+    const place = ({ path }) => {
+      const found = LONGEST.findIndex((name) => path.endsWith(`/${name}.test.ts`));
+      return found === -1 ? LONGEST.length : found;
+    };
+    return [...tests].sort((a, b) => place(a) - place(b) || (a.path < b.path ? -1 : 1));
+  }
+};
