@@ -1,4 +1,5 @@
 /** The longest files first, so that none of them runs alone at the end while the other workers have nothing to do. */
+// eslint-disable-next-line @typescript-eslint/no-require-imports -- jest loads this file as it is
 const { default: Sequencer } = require('@jest/test-sequencer');
 
 const LONGEST = [
