@@ -25,7 +25,7 @@ const MAX_CONNECTIONS = 50;
 
 const wire = temporal.api.common.v1.Payloads;
 
-class Refused extends Error {
+class CodecRequestError extends Error {
   constructor(
     readonly status: number,
     message: string,
@@ -50,7 +50,7 @@ export function createCodecServer(settings: CodecServerSettings): Server {
         ({ status, body }) => send(response, settings, request, status, body),
         (error: unknown) => {
           const status =
-            error instanceof Refused ? error.status : error instanceof PayloadKeyError ? 400 : 500;
+            error instanceof CodecRequestError ? error.status : error instanceof PayloadKeyError ? 400 : 500;
           // What else goes wrong may quote what it read.
           const message = status === 500 ? 'the codec server failed' : (error as Error).message;
           send(response, settings, request, status, { message });
@@ -68,15 +68,15 @@ async function answer(
 ): Promise<{ status: number; body?: object }> {
   const { method, headers, url = '' } = request;
   if (headers.origin !== undefined && headers.origin !== origin)
-    throw new Refused(403, 'only pages of TEMPORAL_UI_URL may ask');
+    throw new CodecRequestError(403, 'only pages of TEMPORAL_UI_URL may ask');
   if (method === 'OPTIONS') return { status: 204 };
   if (token !== undefined && !sameText(headers.authorization ?? '', `Bearer ${token}`))
-    throw new Refused(401, 'the bearer token is missing or wrong');
+    throw new CodecRequestError(401, 'the bearer token is missing or wrong');
   const path = url.split('?')[0]!;
   // The Web UI may put the namespace before it.
   const work = /\/(encode|decode)$/.exec(path)?.[1] as 'encode' | 'decode' | undefined;
-  if (work === undefined) throw new Refused(404, 'there are /encode and /decode');
-  if (method !== 'POST') throw new Refused(405, 'use POST');
+  if (work === undefined) throw new CodecRequestError(404, 'there are /encode and /decode');
+  if (method !== 'POST') throw new CodecRequestError(405, 'use POST');
   const payloads = parse(await read(request));
   return { status: 200, body: wire.fromObject({ payloads: await codec[work](payloads) }).toJSON() };
 }
@@ -85,12 +85,12 @@ function parse(text: string): Payload[] {
   try {
     return wire.fromObject(JSON.parse(text) as object).payloads;
   } catch {
-    throw new Refused(400, 'the body is not {"payloads":[…]}');
+    throw new CodecRequestError(400, 'the body is not {"payloads":[…]}');
   }
 }
 
 async function read(request: IncomingMessage): Promise<string> {
-  const tooLarge = new Refused(413, `the body has more than ${BODY_MAX_BYTES} bytes`);
+  const tooLarge = new CodecRequestError(413, `the body has more than ${BODY_MAX_BYTES} bytes`);
   if (Number(request.headers['content-length'] ?? 0) > BODY_MAX_BYTES) throw tooLarge;
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -33,6 +33,27 @@ export const ERRORS: Record<string, ErrorMeaning> = {
     meaning: 'a topic is missing or cannot hold a dead letter',
     remedy: 'what the text says; `inventory setup`',
   },
+  KafkaAccessError: {
+    where: 'at start or later, exit code 2',
+    meaning: 'Kafka is there and does not let this program in: password, certificate or a right',
+    remedy: 'what the text says, by variable; trying again does not help',
+  },
+  RightsError: {
+    where: `${START}; ${PENDING}`,
+    meaning: 'the user of `MONGO_URL` lacks a right, which the text names',
+    remedy: 'grant it, see [SECURITY.md](../SECURITY.md); activities are tried again by themselves',
+  },
+  PayloadKeyError: {
+    where: 'a workflow task, an activity or a verb fails',
+    meaning: 'a payload is encrypted with a key that is not in `PAYLOAD_KEYS_FILE`, or it was changed',
+    remedy:
+      'put the key that the text names into the file; tried again by itself, see [encryption](encryption.md)',
+  },
+  CodecRequestError: {
+    where: 'answer of `inventory codec-server`',
+    meaning: 'a request that it does not take: method, path, size, token or content',
+    remedy: 'correct the request',
+  },
   StartPositionError: {
     where: START,
     meaning: 'a topic is missing, or the group never committed and nobody said where to start',
