@@ -148,7 +148,7 @@ test('a refusal, replayed, stays one; reopened by a person it is tried again; a 
 test('lists of any length are read in pages, and --all decides what was shown', async () => {
   system = await createSystem();
   await system.start('run', { UNKNOWN_STOCK_WAIT: '1s', SINGLE_STARTS_PER_SECOND: '1000' });
-  const count = 40;
+  const count = 105;
   await system.publish('PAYMENT_SUCCESS', [
     ...Array.from({ length: count }, (_, i) => paid(`SO-${i}`, '1', i % 5 ? 'MISSING' : "OTHER'S")),
   ]);
@@ -156,18 +156,18 @@ test('lists of any length are read in pages, and --all decides what was shown', 
   const table = (await system.cli('parked', '--older-than', '1s', '--stock', "OTHER'S")).out
     .trim()
     .split('\n');
-  expect(table.at(-1)).toBe('8 parked');
+  expect(table.at(-1)).toBe('21 parked');
   const head = (await system.cli('parked')).out.split('\n').filter((line) => line.startsWith('case '));
   expect(head).toHaveLength(2);
 
   const all = ['parked', 'resolve', '--all', '--stock', "OTHER'S", '--decision', 'discard', ...signed];
   const dry = await system.cli(...all, '--dry-run');
-  expect([dry.code, dry.out.match(/UNKNOWN_STOCK: records the refusal/g)?.length]).toEqual([0, 8]);
+  expect([dry.code, dry.out.match(/UNKNOWN_STOCK: records the refusal/g)?.length]).toEqual([0, 21]);
   expect(await system.database.tracking.countDocuments({ outcome: 'REFUSED' })).toBe(0);
   expect(await system.cli(...all)).toMatchObject({ code: 2, err: expect.stringContaining('--yes') });
   expect((await system.cli(...all, '--yes')).code).toBe(0);
-  expect(await system.database.tracking.countDocuments({ outcome: 'REFUSED', actor: 'ana' })).toBe(8);
-  await listed(32);
+  expect(await system.database.tracking.countDocuments({ outcome: 'REFUSED', actor: 'ana' })).toBe(21);
+  await listed(84);
 });
 
 test('the Web UI: one line that says it all, what was recorded and asked by whom, and every decision', async () => {
