@@ -13,14 +13,18 @@ import {
   makeWorkflowExporter,
   OpenTelemetryActivityInboundInterceptor,
   OpenTelemetryWorkflowClientInterceptor,
+  type OpenTelemetrySinks,
 } from '@temporalio/interceptors-opentelemetry';
-import type { WorkerOptions } from '@temporalio/worker';
+import type { ActivityInterceptorsFactory, InjectedSinks } from '@temporalio/worker';
 
 /** What bridge and worker need to take part in traces. */
 export interface Tracing {
   /** Interceptors of the client that starts workflows. */
   client: WorkflowClientInterceptor[];
-  worker: Required<Pick<WorkerOptions, 'interceptors' | 'sinks'>>;
+  /** Interceptors of the worker's activities. */
+  activity: ActivityInterceptorsFactory[];
+  /** Spans of workflow code leave its sandbox this way; the traced bundle holds their other end. */
+  sinks: InjectedSinks<OpenTelemetrySinks>;
   /** Sends what is still waiting to be sent. Never rejects; bounded by `OTEL_BSP_EXPORT_TIMEOUT`. */
   stop(): Promise<void>;
 }
@@ -38,13 +42,8 @@ export function startTracing(exporter: 'otlp' | 'console'): Tracing {
   registerInstrumentations({ instrumentations: [new MongoDBInstrumentation()] });
   return {
     client: [new OpenTelemetryWorkflowClientInterceptor()],
-    worker: {
-      interceptors: {
-        activity: [(info) => ({ inbound: new OpenTelemetryActivityInboundInterceptor(info) })],
-      },
-      // Spans of workflow code leave its sandbox this way; the traced bundle holds their other end.
-      sinks: { exporter: makeWorkflowExporter(processor, resource) },
-    },
+    activity: [(info) => ({ inbound: new OpenTelemetryActivityInboundInterceptor(info) })],
+    sinks: { exporter: makeWorkflowExporter(processor, resource) },
     stop: () => provider.shutdown().catch(() => undefined),
   };
 }

@@ -31,7 +31,7 @@ export async function createWorker(
     namespace: temporal.namespace,
     taskQueue: config.TEMPORAL_TASK_QUEUE,
     workflowBundle: { code: await loadBundle(config, tracing !== undefined) },
-    ...tracing?.worker,
+    ...(tracing ? { sinks: tracing.sinks } : {}),
     ...deployment(config),
     dataConverter: temporal.dataConverter,
     activities: createActivities(
@@ -43,7 +43,7 @@ export async function createWorker(
       },
       log,
     ),
-    interceptors: { activity: [observeActivity, ...(tracing?.worker.interceptors.activity ?? [])] },
+    interceptors: { activity: [observeActivity, ...(tracing?.activity ?? [])] },
     // After this an activity is cancelled; it is longer than any transaction, so that none is cut in two by a deploy.
     shutdownGraceTime: TIME_LIMITS_MS.shutdownGrace,
     shutdownForceTime: TIME_LIMITS_MS.shutdownGrace + TIME_LIMITS_MS.activityStartToClose,

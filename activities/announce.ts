@@ -1,7 +1,6 @@
-import { referenceKey } from '../commands';
+import { referenceKey, type MoveStockResult } from '../commands';
 import type { Logger } from '../log';
 import { metrics } from '../metrics';
-import type { MoveStockResult } from '../commands';
 import type { Posting } from './judge';
 import type { TrackingEntry } from './models';
 
@@ -32,14 +31,14 @@ export function announce(entries: readonly TrackingEntry[], log: Logger): void {
 
 /** One line for each command of a transaction. */
 export function tellJudged(
-  judged: readonly { posting: Posting; result: MoveStockResult }[],
+  postings: readonly Posting[],
+  results: readonly MoveStockResult[],
   log: Logger,
 ): void {
   if (!log.isLevelEnabled('debug')) return;
-  for (const { posting, result } of judged) {
-    const { referenceType, referenceId, source } = posting.command;
+  for (const [index, { command, workflowId }] of postings.entries()) {
+    const { referenceType, referenceId, source } = command;
     const reference = referenceKey(referenceType, referenceId);
-    const { workflowId } = posting;
-    log.debug({ reference, workflowId, source, outcome: result.outcome }, 'command judged');
+    log.debug({ reference, workflowId, source, outcome: results[index]?.outcome }, 'command judged');
   }
 }

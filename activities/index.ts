@@ -34,9 +34,9 @@ export type Activities = ReturnType<typeof createActivities>;
  */
 export function createActivities(database: Database, policy: Policy, log: Logger) {
   startAtZero();
-  const post = createPost(database, policy, (entries, judged) => {
-    announce(entries, log);
-    tellJudged(judged, log);
+  const post = createPost(database, policy, (judgement, postings) => {
+    announce(judgement.entries, log);
+    tellJudged(postings, judgement.results, log);
   });
   return {
     checkTracking: async (command: MoveStock): Promise<MoveStockResult | null> => {
@@ -45,7 +45,7 @@ export function createActivities(database: Database, policy: Policy, log: Logger
       // Settled by a look alone: no transaction will judge it, so it is counted and told here.
       if (result) {
         metrics.outcomes.inc({ reference_type: command.referenceType, outcome: result.outcome });
-        tellJudged([{ posting, result }], log);
+        tellJudged([posting], [result], log);
       }
       return result;
     },

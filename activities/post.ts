@@ -10,7 +10,7 @@ import { crashPoint } from '../crashPoint';
 import { metrics } from '../metrics';
 import { toDecimal128 } from './decimals';
 import { judge, stocksOf, type Judgement, type Policy, type Posting } from './judge';
-import { IN_CHAIN, type Database, type EffectEntry, type InventoryStock, type TrackingEntry } from './models';
+import { IN_CHAIN, type Database, type EffectEntry, type InventoryStock } from './models';
 import { entriesOf } from './ledger';
 import { inTransaction, TransactionUnavailableError, WriteConflictError, type Session } from './transaction';
 
@@ -24,13 +24,8 @@ export type Posted = PromiseSettledResult<MoveStockResult>;
  */
 export type Post = (postings: readonly Posting[], cancelled?: AbortSignal) => Promise<Posted[]>;
 
-/**
- * Is told of the entries of each transaction once they are durable, and what became of each posting of it.
- */
-export type OnPosted = (
-  entries: readonly TrackingEntry[],
-  judged: readonly { posting: Posting; result: MoveStockResult }[],
-) => void;
+/** Is told of each transaction once it is durable. */
+export type OnPosted = (judgement: Judgement, postings: readonly Posting[]) => void;
 
 /** More commands in one transaction gain little and hold locks longer. */
 const MAX_COMMANDS_PER_TRANSACTION = 2_000;
@@ -167,10 +162,7 @@ async function postTogether(
     });
     crashPoint('after-commit');
     count(postings, judgement);
-    onPosted(
-      judgement.entries,
-      postings.map((posting, index) => ({ posting, result: judgement.results[index]! })),
-    );
+    onPosted(judgement, postings);
     return judgement.results;
   } catch (error) {
     if (!isDuplicateKey(error)) throw error;

@@ -30,7 +30,18 @@ export async function leaveWord(
   { topic, partition }: TopicPartition,
   { from, next }: AcceptedGap,
 ): Promise<void> {
-  const consumer = kafka.consumer({ groupId: gapGroup(groupId), allowAutoTopicCreation: false });
+  const offset = { partition, offset: next.toString(), metadata: `from ${from}` };
+  await commitAsMember(kafka, gapGroup(groupId), topic, [offset]);
+}
+
+/** Commits for a group that has no members: joining it is the quick way that this client has. Reads nothing. */
+export async function commitAsMember(
+  kafka: Kafka,
+  groupId: string,
+  topic: string,
+  offsets: { partition: number; offset: string; metadata?: string }[],
+): Promise<void> {
+  const consumer = kafka.consumer({ groupId, allowAutoTopicCreation: false, maxWaitTimeInMs: 50 });
   await consumer.connect();
   try {
     await consumer.subscribe({ topic });
@@ -39,10 +50,10 @@ export async function leaveWord(
       eachBatchAutoResolve: false,
       eachBatch: () => Promise.resolve(),
     });
-    // It reads nothing: joining is the only way to commit that this client has.
+    // It must not fetch: out of range, this client would move the offset again by itself.
     consumer.pause([{ topic }]);
     await running;
-    await consumer.commitOffsets([{ topic, partition, offset: next.toString(), metadata: `from ${from}` }]);
+    await consumer.commitOffsets(offsets.map((one) => ({ topic, ...one })));
   } finally {
     await consumer.disconnect();
   }

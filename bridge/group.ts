@@ -60,12 +60,12 @@ export function createGroupingStarter(single: Starter, launch: Launcher, setting
   const stock = new Group('moveStockBatch', launch, inFlight, settings);
   const catalogue = new Group('ensureCatalogueBatch', launch, inFlight, settings);
   let singlesInFlight = 0;
-  // While a group fills or runs, what comes joins the next one: a stalled bridge sees no commands, and must not take
-  // that for a quiet hour and start a handful of workflows into the stall.
   const tell = (command: Command, result: string) => {
     const { log } = settings;
     if (log.isLevelEnabled('debug')) log.debug({ ...aboutCommand(command), result }, 'command handed over');
   };
+  // While a group fills or runs, what comes joins the next one: a stalled bridge sees no commands, and must not take
+  // that for a quiet hour and start a handful of workflows into the stall.
   const isQuiet = () => inFlight.areFree && stock.isEmpty && catalogue.isEmpty;
   return {
     start: async (command, signal) => {

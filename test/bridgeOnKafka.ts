@@ -7,6 +7,7 @@ import type { Command } from '../commands';
 import { runBridge } from '../bridge/bridge';
 import type { BridgeSettings, RunningBridge } from '../bridge/bridge';
 import type { ConsumerLimits } from '../bridge/consume';
+import { commitAsMember } from '../bridge/gaps';
 import { openKafka } from '../bridge/kafka';
 import type { Decoded, KafkaRecord } from '../bridge/records';
 import { StartUnavailable } from '../bridge/start';
@@ -99,20 +100,8 @@ export class TestKafka {
 
   /** Commits offsets for a group without members; the admin client's own way takes five seconds. */
   async setOffsets(groupId: string, topic: string, offsets: number[]): Promise<void> {
-    const consumer = this.kafka.consumer({ groupId, maxWaitTimeInMs: 50 });
-    await consumer.connect();
-    await consumer.subscribe({ topic });
-    const running = consumer.run({
-      autoCommit: false,
-      eachBatchAutoResolve: false,
-      eachBatch: () => Promise.resolve(),
-    });
-    // It must not fetch: out of range, this client would move the offset again by itself.
-    consumer.pause([{ topic }]);
-    await running;
-    const committed = offsets.map((offset, partition) => ({ topic, partition, offset: String(offset) }));
-    await consumer.commitOffsets(committed);
-    await consumer.disconnect();
+    const committed = offsets.map((offset, partition) => ({ partition, offset: String(offset) }));
+    await commitAsMember(this.kafka, groupId, topic, committed);
   }
 
   /** Runs a bridge, drained when the file ends at the latest. */

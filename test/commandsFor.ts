@@ -23,6 +23,11 @@ export function order(
   };
 }
 
+/** A transfer of these legs. */
+export function transfer(referenceId: string, legs: Record<string, string>): MoveStock {
+  return order(referenceId, legs, { referenceType: 'MATERIAL_TRANSFER' });
+}
+
 /** The command as a workflow run of its own would post it. */
 export function posting(command: MoveStock, runId = `run-${nextOffset++}`): Posting {
   return { command, workflowId: `workflow of ${command.referenceId}`, runId };

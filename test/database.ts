@@ -2,13 +2,21 @@
 import { randomUUID } from 'node:crypto';
 import Big from 'big.js';
 import { fromDecimal128, readOnHand, toDecimal128 } from '../activities/decimals';
-import { connectDatabase, IN_CHAIN, type Database, type EffectEntry } from '../activities/models';
+import {
+  connectDatabase,
+  IN_CHAIN,
+  type Database,
+  type EffectEntry,
+  type TrackingEntry,
+} from '../activities/models';
 import { setupDatabase } from '../activities/setup';
 
 export interface TestDatabase extends Database {
   /** Adds a stock as another system would: only `_id` and `onHand`. */
   stock(id: string, onHand: string): Promise<void>;
   onHand(id: string): Promise<string>;
+  /** Every entry of a document, in the order in which they were written. */
+  entriesOf(referenceId: string): Promise<TrackingEntry[]>;
   /** `[sequence, delta, onHandAfter]` of each entry of the stock, in order. */
   chain(id: string): Promise<[number, string, string][]>;
   /** Fails unless every stock equals its opening plus its entries, with an unbroken chain. */
@@ -45,6 +53,8 @@ export async function freshDatabase(url = databaseUrl()): Promise<TestDatabase> 
       await database.stocks.insertOne({ _id: id, onHand: toDecimal128(new Big(amount)) });
     },
     onHand,
+    entriesOf: (referenceId) =>
+      database.tracking.find({ referenceId }).sort({ attempt: 1, line: 1 }).toArray(),
     chain,
     expectChainsHold: async (openings) => {
       for (const [id, opening] of Object.entries(openings)) {

@@ -34,7 +34,7 @@ export function createDesk(database: Database, belowZeroRefuse: ReferenceType[] 
   const logged: object[] = [];
   const record = (about: object) => logged.push(about);
   const log = { info: record, warn: record, debug: () => undefined } as unknown as Logger;
-  const post = createPost(database, { belowZeroRefuse: new Set(belowZeroRefuse) }, (entries) =>
+  const post = createPost(database, { belowZeroRefuse: new Set(belowZeroRefuse) }, ({ entries }) =>
     announce(entries, log),
   );
   const { signal } = new AbortController();

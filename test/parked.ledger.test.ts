@@ -4,7 +4,7 @@ import { checkTracking } from '../activities/checkTracking';
 import { checkDatabase, DatabaseCheckError } from '../activities/setup';
 import { moveStockWorkflowId } from '../commands';
 import { registry } from '../metrics';
-import { order } from './commandsFor';
+import { order, transfer } from './commandsFor';
 import { freshDatabase, type TestDatabase } from './database';
 import { createDesk, type Desk } from './desk';
 
@@ -17,17 +17,12 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const transfer = (id: string, legs: Record<string, string>) =>
-  order(id, legs, { referenceType: 'MATERIAL_TRANSFER' });
-const entriesOf = (referenceId: string) =>
-  database.tracking.find({ referenceId }).sort({ attempt: 1, line: 1 }).toArray();
-
 test('parking takes the key: entries without effect, with what was asked, outside the chain of the stock', async () => {
   await database.stock('k1', '10');
   await desk.deliver(order('K', { k1: '-2' }));
   const edited = order('K', { k1: '-3', k2: '-1' });
   expect(await desk.park(edited)).toMatchObject({ outcome: 'PARKED', case: 'CONFLICT' });
-  const entries = await entriesOf('K');
+  const entries = await database.entriesOf('K');
   expect(entries.map(({ _id, attempt, line, outcome }) => [_id, attempt, line, outcome])).toEqual([
     ['SALE_ORDER/K/k1', 1, 0, 'APPLIED'],
     ['SALE_ORDER/K/k1/2', 2, 0, 'PARKED'],
@@ -55,7 +50,7 @@ test('every path answers a later delivery of parked content with PARKED, and a l
     of: (parked as typeof parked & { of: object }).of,
   });
   expect(await database.onHand('p1')).toBe('100');
-  expect(await entriesOf('P')).toHaveLength(1);
+  expect(await database.entriesOf('P')).toHaveLength(1);
 });
 
 test('correct: one transaction posts the difference on every stock, and gives back what the document has no more', async () => {
@@ -73,7 +68,7 @@ test('correct: one transaction posts the difference on every stock, and gives ba
     ],
     decided: { decision: 'correct', actor: 'ana', reason: 'because' },
   });
-  expect((await entriesOf('C')).filter((entry) => entry.attempt === 3)).toMatchObject(
+  expect((await database.entriesOf('C')).filter((entry) => entry.attempt === 3)).toMatchObject(
     Array.from({ length: 3 }, () => ({
       correctionOf: 1,
       actor: 'ana',
@@ -148,7 +143,7 @@ test('a correction races with a new event on the same key: each run ends in one 
     expect(results[1]).toMatchObject({ outcome: 'PARKED', case: 'CONFLICT' });
     const corrected = results[0].outcome === 'APPLIED';
     expect(await database.onHand(stock)).toBe(corrected ? '98' : '99');
-    const attempts = (await entriesOf(id)).map((entry) => entry.attempt);
+    const attempts = (await database.entriesOf(id)).map((entry) => entry.attempt);
     expect(attempts).toEqual([1, 2, 3, 4]);
     await database.expectChainsHold({ [stock]: '100' });
   }
@@ -184,7 +179,7 @@ test('force: every leg is applied in one attempt, and those below zero are marke
       { inventoryStockId: 'f3', onHandAfter: '4', belowZero: false },
     ],
   });
-  expect((await entriesOf('F')).map((entry) => [entry.attempt, entry.belowZero])).toEqual([
+  expect((await database.entriesOf('F')).map((entry) => [entry.attempt, entry.belowZero])).toEqual([
     ...Array.from({ length: 3 }, () => [1, false]),
     [2, true],
     [2, false],
@@ -214,7 +209,7 @@ test('a decision repeated after its answer was lost, or from another process, is
   const first = await desk.decide(command, 'force');
   expect(await desk.decide(command, 'force')).toEqual(first);
   expect(await createDesk(database).decide(command, 'discard', { actor: 'ben' })).toEqual(first);
-  expect(await entriesOf('L')).toHaveLength(2);
+  expect(await database.entriesOf('L')).toHaveLength(2);
 });
 
 test('each parked and decided command is counted and logged once, with where it comes from', async () => {

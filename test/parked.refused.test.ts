@@ -1,7 +1,7 @@
 /** A refusal in the ledger, on a real replica set: it sticks, and only a person opens it again. */
 import { findUnsettled } from '../activities/unsettled';
 import { reopenedWorkflowId, type ReferenceType } from '../commands';
-import { order } from './commandsFor';
+import { transfer } from './commandsFor';
 import { freshDatabase, type TestDatabase } from './database';
 import { createDesk, type Desk } from './desk';
 
@@ -13,11 +13,6 @@ beforeAll(async () => {
   desk = createDesk(database, ['MATERIAL_TRANSFER']);
 });
 afterAll(() => database.drop());
-
-const transfer = (id: string, legs: Record<string, string>) =>
-  order(id, legs, { referenceType: 'MATERIAL_TRANSFER' });
-const entriesOf = (referenceId: string) =>
-  database.tracking.find({ referenceId }).sort({ attempt: 1, line: 1 }).toArray();
 
 test('promise 9: a refusal sticks for its content, whatever the stock holds later', async () => {
   await database.stock('s1', '1');
@@ -62,7 +57,7 @@ test('reopen: a new attempt for the refused content, signed; a second person who
   });
   await database.stocks.updateOne({ _id: 'o1' }, { $set: { onHand: 5 } });
   expect(await desk.decide(command, 'retry', { workflowId })).toMatchObject({ legs: [{ onHandAfter: '3' }] });
-  expect((await entriesOf('O')).map((e) => [e.attempt, e.outcome, e.decision, e.actor])).toEqual([
+  expect((await database.entriesOf('O')).map((e) => [e.attempt, e.outcome, e.decision, e.actor])).toEqual([
     [1, 'PARKED', undefined, undefined],
     [2, 'REFUSED', 'discard', 'ana'],
     [3, 'PARKED', 'reopen', 'ben'],

@@ -13,6 +13,7 @@ import { createLogger } from '../log';
 import { decodeAll, settled, type Published } from '../stack/settled';
 import { connectTemporal, type Temporal } from '../temporal';
 import { databaseUrl, freshDatabase, type TestDatabase } from './database';
+import { ended, type Ended } from './output';
 
 const CLI = path.join(__dirname, '..', 'dist', 'cli.js');
 
@@ -34,7 +35,7 @@ export interface System {
   /** Starts `inventory <verb>`; resolves once it works. `program` is another build of `dist/cli.js`. */
   start(verb: 'run' | 'bridge' | 'worker', env?: Record<string, string>, program?: string): Promise<Process>;
   /** Runs `inventory <args>` to its end. */
-  cli(...args: string[]): Promise<{ code: number | null; out: string; err: string }>;
+  cli(...args: string[]): Promise<Ended>;
   publish(
     topic: TopicName,
     events: object[],
@@ -111,15 +112,7 @@ export async function createSystem(partitions = 1, more: Record<string, string> 
         output: () => output,
       };
     },
-    cli: async (...args) => {
-      const child = spawnCli(args);
-      let out = '';
-      let err = '';
-      child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
-      child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
-      const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
-      return { code, out, err };
-    },
+    cli: (...args) => ended(spawnCli(args)),
     publish: async (topic, events, partition, headers) => {
       published.push(...events.map((event) => ({ topic, value: JSON.stringify(event) })));
       await producer.send({

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tracing } from '../instrument';
-import { createSystem } from './system';
+import { createSystem, type System } from './system';
 
 interface Span {
   traceId: string;
@@ -35,6 +35,17 @@ async function collector() {
   };
 }
 
+const otlp = (url: string) => ({
+  OTEL_TRACES_EXPORTER: 'otlp',
+  OTEL_EXPORTER_OTLP_ENDPOINT: url,
+  OTEL_BSP_SCHEDULE_DELAY: '200',
+});
+const paid = (system: System, n: number) => ({
+  saleOrderId: `SO-${n}-${system.name}`,
+  paidAt: '2026-11-01T12:00:00Z',
+  lines: [{ stockId: 'A', quantity: '1' }],
+});
+
 test('nothing is traced, nor even loaded for it, unless a variable says where traces go', () => {
   expect(process.env['OTEL_TRACES_EXPORTER']).toBeUndefined();
   expect(tracing).toBeUndefined();
@@ -45,19 +56,10 @@ test('a trace goes from the producer through bridge, workflow and activity to Mo
   const system = await createSystem(1);
   try {
     await system.database.stock('A', '10');
-    await system.start('run', {
-      OTEL_TRACES_EXPORTER: 'otlp',
-      OTEL_EXPORTER_OTLP_ENDPOINT: url,
-      OTEL_BSP_SCHEDULE_DELAY: '200',
-      SINGLE_STARTS_PER_SECOND: '1000',
-    });
+    await system.start('run', { ...otlp(url), SINGLE_STARTS_PER_SECOND: '1000' });
     const traceId = '0af7651916cd43dd8448eb211c80319c';
     const producerSpan = 'b7ad6b7169203331';
-    const event = {
-      saleOrderId: `SO-1-${system.name}`,
-      paidAt: '2026-11-01T12:00:00Z',
-      lines: [{ stockId: 'A', quantity: '1' }],
-    };
+    const event = paid(system, 1);
     await system.publish('PAYMENT_SUCCESS', [event], 0, { traceparent: `00-${traceId}-${producerSpan}-01` });
 
     const ours = () => spans.filter((span) => span.traceId === traceId);
@@ -87,18 +89,8 @@ test('commands of a group are linked from the trace of the group', async () => {
   const system = await createSystem(1);
   try {
     await system.database.stock('A', '10');
-    await system.start('run', {
-      OTEL_TRACES_EXPORTER: 'otlp',
-      OTEL_EXPORTER_OTLP_ENDPOINT: url,
-      OTEL_BSP_SCHEDULE_DELAY: '200',
-      SINGLE_STARTS_PER_SECOND: '0',
-    });
-    const event = (n: number) => ({
-      saleOrderId: `SO-${n}-${system.name}`,
-      paidAt: '2026-11-01T12:00:00Z',
-      lines: [{ stockId: 'A', quantity: '1' }],
-    });
-    await system.publish('PAYMENT_SUCCESS', [event(1), event(2)], 0);
+    await system.start('run', { ...otlp(url), SINGLE_STARTS_PER_SECOND: '0' });
+    await system.publish('PAYMENT_SUCCESS', [paid(system, 1), paid(system, 2)], 0);
     const groups = () => spans.filter(({ name }) => name === 'start group');
     const linked = () => groups().flatMap(({ links = [] }) => links.map(({ spanId }) => spanId));
     while (linked().length < 2) await new Promise((resolve) => setTimeout(resolve, 100));

@@ -4,6 +4,7 @@ import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startGuard } from '../../stack/guard';
+import { ended, type Ended } from '../output';
 
 const CLI = path.join(__dirname, '..', '..', 'cli.js');
 const READY_WITHIN_MS = 240_000;
@@ -132,17 +133,12 @@ export class Product {
   }
 
   /** Runs another verb to its end. */
-  async cli(...args: string[]): Promise<{ code: number | null; out: string; err: string }> {
+  async cli(...args: string[]): Promise<Ended> {
     const child = spawn(process.execPath, [CLI, ...args], {
       env: this.env,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    let out = '';
-    let err = '';
-    child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
-    child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
-    const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
-    return { code, out, err };
+    return ended(child);
   }
 
   async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
