@@ -15,11 +15,16 @@ export class Backlog {
 
   /**
    * A share of a fetch is in hand, or the offset has moved within it.
-   * @param next offset of the first record that has not passed
+   * @param next offset after what has passed
+   * @param passed how many of the share's records that are
    */
-  at(share: TopicPartition & { records: KafkaRecord[]; highWatermark: bigint }, next: bigint): void {
-    const first = share.records.find((record) => BigInt(record.offset) >= next) ?? share.records.at(-1);
-    this.note(share, share.highWatermark - next, first && Number(first.timestamp));
+  at(
+    share: TopicPartition & { records: KafkaRecord[]; highWatermark: bigint },
+    next: bigint,
+    passed: number,
+  ): void {
+    const oldest = share.records[passed] ?? share.records.at(-1);
+    this.note(share, share.highWatermark - next, oldest && Number(oldest.timestamp));
   }
 
   /** What the topic holds now, whether or not it can be fetched. */

@@ -14,8 +14,8 @@ import type { Decoded, KafkaRecord } from './records';
 import { jittered, settlesWithin, sleep } from './waiting';
 
 export interface BatchLimits {
-  /** Records of one partition begun and not yet durable. */
-  pendingPerPartition: number;
+  /** Records begun and not yet durable, of all partitions together; those at work share it evenly. */
+  pending: number;
   /** A partition in which nothing became durable for this long is paused. Well below the session timeout. */
   deadlineMs: number;
   /** The same for the first records after a pause: one sick partition must not hold up the others for long. */
@@ -32,15 +32,17 @@ export interface BatchContext {
   /** Fields of a log line about a record. */
   about(record: KafkaRecord): object;
   limits: BatchLimits;
+  /** Batches that share `limits.pending` now, this one among them. */
+  batches(): number;
   pauses: Pauses;
-  /** The offset passed to `next`; `committed` says whether Kafka knows. */
-  onPassed(batch: FetchedBatch, next: bigint, committed: boolean): void;
+  /** The offset passed to `next`, after the first `records` of the batch; `committed` says whether Kafka knows. */
+  onPassed(next: bigint, records: number, committed: boolean): void;
   /** True when the partition may be someone else's since the batch was fetched. */
   isLost(): boolean;
   log: Logger;
 }
 
-/** About 20 ms of decoding. */
+/** About 20 ms of decoding. Thousands in one go held up transactions, heartbeats and starts for more than a second. */
 const BEGUN_AT_ONCE = 200;
 
 /** Rejects only with a heartbeat's error, which the client needs for joining again. */
@@ -48,7 +50,7 @@ export async function handleBatch(batch: FetchedBatch, context: BatchContext): P
   const { limits, pauses, log } = context;
   const name = partitionName(batch);
   const stop = new AbortController();
-  // One listener for each record at work, by design.
+  // One listener for each record that waits to be tried again, by design.
   setMaxListeners(0, stop.signal);
   const work = new Work(batch, context);
   const probing = pauses.isProbing(batch);
@@ -101,6 +103,8 @@ class Work {
   readonly became: (Decoded | undefined)[];
   private readonly failures = new Map<number, unknown>();
   private next = 0;
+  private atWork = 0;
+  private oneEnded: () => void = () => undefined;
 
   constructor(
     private readonly batch: FetchedBatch,
@@ -120,27 +124,32 @@ class Work {
 
   /** Never rejects. While probing, nothing is begun before the record that failed last time is durable. */
   async run(probing: boolean, signal: AbortSignal): Promise<void> {
-    if (probing) await this.begin(signal);
-    const most = Math.min(this.context.limits.pendingPerPartition, this.batch.records.length);
-    const lanes: Promise<void>[] = [];
-    while (lanes.length < most && !signal.aborted) {
-      lanes.push(this.lane(signal));
-      // Thousands of records decoded in one go held up transactions, heartbeats and starts for more than a second.
-      if (lanes.length % BEGUN_AT_ONCE === 0) await yieldToOthers();
+    while (this.next < this.batch.records.length && !signal.aborted) {
+      const most =
+        probing && this.prefix === 0 ? 1 : Math.ceil(this.context.limits.pending / this.context.batches());
+      for (let n = 0; n < BEGUN_AT_ONCE && this.atWork < most && this.next < this.batch.records.length; n++) {
+        const index = this.next++;
+        void this.untilDurable(index, this.batch.records[index]!, signal);
+      }
+      if (this.atWork >= most) await this.untilOneEnds();
+      await yieldToOthers();
     }
-    await Promise.all(lanes);
+    while (this.atWork > 0) await this.untilOneEnds();
   }
 
-  private async lane(signal: AbortSignal): Promise<void> {
-    while (this.next < this.batch.records.length && !signal.aborted) await this.begin(signal);
+  private untilOneEnds(): Promise<void> {
+    return new Promise((resolve) => (this.oneEnded = resolve));
   }
 
-  private begin(signal: AbortSignal): Promise<void> {
-    const index = this.next++;
-    return this.untilDurable(index, this.batch.records[index] as KafkaRecord, signal);
-  }
-
+  /** Never rejects. */
   private async untilDurable(index: number, record: KafkaRecord, signal: AbortSignal): Promise<void> {
+    this.atWork++;
+    await this.tryUntilDurable(index, record, signal);
+    this.atWork--;
+    this.oneEnded();
+  }
+
+  private async tryUntilDurable(index: number, record: KafkaRecord, signal: AbortSignal): Promise<void> {
     const beganAt = Date.now();
     for (let tries = 1; !signal.aborted; tries++) {
       try {
@@ -194,14 +203,14 @@ class Passed {
       const committing = batch.commit(next);
       crashPointSoon('during-commit');
       await committing;
-      context.onPassed(batch, next, true);
+      context.onPassed(next, prefix, true);
     } catch (error) {
       metrics.commitFailures.inc();
       context.log.warn(
         { partition: partitionName(batch), offset: next.toString(), err: error },
         'commit rejected',
       );
-      context.onPassed(batch, next, false);
+      context.onPassed(next, prefix, false);
     }
   }
 }

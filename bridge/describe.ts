@@ -163,14 +163,21 @@ function place({ partition, offset }: Source): string {
 function fit(lines: string[], limitBytes: number): string {
   const whole = lines.join('\n');
   if (jsonBytes(whole) <= limitBytes) return whole;
-  let kept = '';
-  let bytes = jsonBytes('…');
-  for (const character of whole) {
-    bytes += jsonBytes(character) - 2;
-    if (bytes > limitBytes) break;
-    kept += character;
+  // Halving: asking for each character what it takes was dearer than grouping the commands.
+  let fits = 0;
+  let over = whole.length;
+  while (over - fits > 1) {
+    const middle = (fits + over) >> 1;
+    if (jsonBytes(`${wholeCharacters(whole, middle)}…`) <= limitBytes) fits = middle;
+    else over = middle;
   }
-  return `${kept}…`;
+  return `${wholeCharacters(whole, fits)}…`;
+}
+
+/** The text up to `end`, without the first half of a character that would be cut there. */
+function wholeCharacters(text: string, end: number): string {
+  const last = text.charCodeAt(end - 1);
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? end - 1 : end);
 }
 
 function fitList(values: string[]): string[] {

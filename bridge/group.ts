@@ -37,12 +37,16 @@ const GROUP_MAX_BYTES = 450_000;
 const GROUPS_IN_FLIGHT = 6;
 
 /**
- * Single starts not yet answered. More wait only where Temporal is slower than the set rate, and there groups help.
+ * Single starts under way: those not yet answered, which are many only where Temporal is slower than the set rate, and
+ * those that are followed until their workflow has ended. Where workflows do not end, because MongoDB or the workers
+ * are away, all of these places are taken after a few hundred, and groups hold the rest back in Kafka.
  */
 const SINGLES_IN_FLIGHT = 20;
+/** One in so many is followed: following each would have Temporal answer twice per event. */
+const FOLLOWED = 20;
 
-/** A group that has not finished after this no longer holds the next one back: its worker is away, say. */
-const GROUP_WAIT_MS = 5 * 60_000;
+/** A workflow that has not ended after this no longer holds the next one back: it waits for a person, say. */
+const WAIT_MS = 5 * 60_000;
 
 interface Member {
   command: Command;
@@ -59,7 +63,8 @@ export function createGroupingStarter(single: Starter, launch: Launcher, setting
   const inFlight = new Slots(GROUPS_IN_FLIGHT);
   const stock = new Group('moveStockBatch', launch, inFlight, settings);
   const catalogue = new Group('ensureCatalogueBatch', launch, inFlight, settings);
-  let singlesInFlight = 0;
+  const singles = new Slots(SINGLES_IN_FLIGHT);
+  let singlesStarted = 0;
   const tell = (command: Command, result: string) => {
     const { log } = settings;
     if (log.isLevelEnabled('debug')) log.debug({ ...aboutCommand(command), result }, 'command handed over');
@@ -67,18 +72,21 @@ export function createGroupingStarter(single: Starter, launch: Launcher, setting
   // While a group fills or runs, what comes joins the next one: a stalled bridge sees no commands, and must not take
   // that for a quiet hour and start a handful of workflows into the stall.
   const isQuiet = () => inFlight.areFree && stock.isEmpty && catalogue.isEmpty;
+  const startSingle: Starter['start'] = async (command, signal) => {
+    const release = await singles.take();
+    let until: Promise<unknown> | undefined;
+    try {
+      const result = await single.start(command, signal);
+      tell(command, result);
+      if (singlesStarted++ % FOLLOWED === 0) until = ended(settings.client, workflowIdOf(command));
+      return result;
+    } finally {
+      void Promise.resolve(until).then(release);
+    }
+  };
   return {
-    start: async (command, signal) => {
-      if (rate.isBelow() && isQuiet() && singlesInFlight < SINGLES_IN_FLIGHT) {
-        singlesInFlight++;
-        try {
-          const result = await single.start(command, signal);
-          tell(command, result);
-          return result;
-        } finally {
-          singlesInFlight--;
-        }
-      }
+    start: (command, signal) => {
+      if (rate.isBelow() && isQuiet() && singles.isOneFree) return startSingle(command, signal);
       return (command.type === 'moveStock' ? stock : catalogue).add(command, signal);
     },
   };
@@ -108,7 +116,9 @@ class Rate {
 
 /** Collects commands of one kind and starts a workflow for as many as there are when its turn comes. */
 class Group {
-  private readonly members: Member[] = [];
+  private members: Member[] = [];
+  /** Whose end is listened for already: a listener for each of thousands of members cost more than grouping them. */
+  private readonly listenedTo = new WeakSet<AbortSignal>();
   private timer: NodeJS.Timeout | undefined;
   private flushing = false;
 
@@ -128,8 +138,11 @@ class Group {
       const bytes = Buffer.byteLength(JSON.stringify(command.input)) + 1;
       const member: Member = { command, bytes, link: currentLink(), signal, resolve, reject };
       this.members.push(member);
-      if (signal?.aborted) return this.leave(member);
-      signal?.addEventListener('abort', () => this.leave(member), { once: true });
+      if (signal?.aborted) return this.leave(signal);
+      if (signal && !this.listenedTo.has(signal)) {
+        this.listenedTo.add(signal);
+        signal.addEventListener('abort', () => this.leave(signal), { once: true });
+      }
       if (this.members.length >= this.settings.groupMax) void this.flush();
       else this.timer ??= setTimeout(() => void this.flush(), this.settings.groupLingerMs);
     });
@@ -152,17 +165,12 @@ class Group {
       this.timer ??= setTimeout(() => void this.flush(), this.settings.groupLingerMs);
   }
 
-  /** Nobody waits for it any more, and its turn has not come: it is told what it waited for. */
-  private leave(member: Member): void {
-    const at = this.members.indexOf(member);
-    if (at < 0) return;
-    this.members.splice(at, 1);
-    member.reject(
-      new StartUnavailable(
-        'groups-unfinished',
-        `${GROUPS_IN_FLIGHT} groups that were started are not finished`,
-      ),
-    );
+  /** Nobody waits any more for members whose turn has not come: they are told what they waited for. */
+  private leave(signal: AbortSignal): void {
+    const leaving = this.members.filter((member) => member.signal === signal);
+    this.members = this.members.filter((member) => member.signal !== signal);
+    const waitedFor = `${GROUPS_IN_FLIGHT} groups that were started are not finished`;
+    for (const member of leaving) member.reject(new StartUnavailable('groups-unfinished', waitedFor));
   }
 
   /** Takes the members of the next group. */
@@ -201,7 +209,9 @@ class Group {
       metrics.groupCommands.observe(members.length);
       for (const member of members) member.resolve(result);
       this.tell(commands, workflowId, result);
-      void this.finished(workflowId, members.length).finally(release);
+      const onFailure = (err: unknown) =>
+        this.settings.log.warn({ workflowId, commands: members.length, err }, 'a group failed');
+      void ended(this.settings.client, workflowId, onFailure).then(release);
     } catch (error) {
       release();
       for (const member of members) member.reject(error);
@@ -221,15 +231,18 @@ class Group {
       ? { schema: 1, commands: commands.map(({ input }) => input as MoveStock) }
       : { schema: 1, commands: commands as EnsureCatalogueBatch['commands'] };
   }
+}
 
-  /** Never rejects. The workflow is durable already; waiting for it only keeps Temporal's backlog small. */
-  private async finished(workflowId: string, commands: number): Promise<void> {
-    const { client, log } = this.settings;
-    const result = client
-      .result(workflowId)
-      .catch((err: unknown) => log.warn({ workflowId, commands, err }, 'a group failed'));
-    await settlesWithin(result, GROUP_WAIT_MS);
-  }
+/**
+ * Resolves when the workflow has ended, and in time; never rejects. It is durable already: waiting for it only keeps
+ * Temporal's backlog small.
+ */
+async function ended(
+  client: WorkflowClient,
+  workflowId: string,
+  onFailure: (err: unknown) => void = () => undefined,
+): Promise<void> {
+  await settlesWithin(client.result(workflowId).catch(onFailure), WAIT_MS);
 }
 
 /** A bounded number of holders; whoever waits longest is next. */
@@ -243,6 +256,10 @@ class Slots {
 
   get areFree(): boolean {
     return this.free === this.all;
+  }
+
+  get isOneFree(): boolean {
+    return this.free > 0;
   }
 
   async take(): Promise<() => void> {

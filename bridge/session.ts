@@ -42,6 +42,8 @@ export class Session {
   private assigned: TopicPartition[] | undefined;
   private prepared: Promise<void> = Promise.resolve();
   private checking = false;
+  /** Batches at work. */
+  private batches = 0;
   /** Next offset to handle, by partition. */
   private readonly positions = new Map<string, bigint>();
   /** Offsets that passed and that Kafka does not know yet. */
@@ -169,21 +171,27 @@ export class Session {
     // Fetched before the partition was paused or told where to start: it is fetched again from the right place.
     if (generation !== this.generation || batch.isStale() || this.pauses.isPaused(batch)) return;
     crashPoint('after-fetch');
-    this.backlog.at(batch, BigInt(batch.records[0]?.offset ?? batch.end));
+    this.backlog.at(batch, BigInt(batch.records[0]?.offset ?? batch.end), 0);
     const context: BatchContext = {
       handle: (record, signal) => traceRecord(record, () => this.handle(record, signal)),
       about: (record) => aboutRecord(record, this.settings.decode),
       limits: this.limits,
+      batches: () => this.batches,
       pauses: this.pauses,
-      onPassed: (passed, next, committed) => {
+      onPassed: (next, records, committed) => {
         this.passedRecords = true;
-        this.moveTo(passed, next, committed);
-        this.backlog.at(passed, next);
+        this.moveTo(batch, next, committed);
+        this.backlog.at(batch, next, records);
       },
       isLost: () => generation !== this.generation,
       log: this.log,
     };
-    await handleBatch(batch, context);
+    this.batches++;
+    try {
+      await handleBatch(batch, context);
+    } finally {
+      this.batches--;
+    }
   }
 
   private async handle(record: KafkaRecord, signal: AbortSignal): Promise<Decoded> {

@@ -45,12 +45,12 @@ test('ages: the first record that has not passed counts; an idle hour does not; 
     ({ topic, partition: 0, offset: String(offset), timestamp: String(now - agoMs) }) as KafkaRecord;
   const share = { topic, partition: 0, records: [record(5, 90_000), record(6, 60_000)], highWatermark: 9n };
   const seconds = async () => Math.round((await shown(topic, '0')).seconds);
-  backlog.at(share, 5n);
+  backlog.at(share, 5n, 0);
   expect([(await shown(topic, '0')).records, await seconds()]).toEqual([4, 90]);
-  backlog.at(share, 6n);
+  backlog.at(share, 6n, 1);
   expect(await seconds()).toBe(60);
   // What follows was not fetched yet: it is at most as old as the last that passed.
-  backlog.at(share, 7n);
+  backlog.at(share, 7n, 2);
   expect([(await shown(topic, '0')).records, await seconds()]).toEqual([2, 60]);
   backlog.holds(share, 0n);
   expect(await shown(topic, '0')).toEqual({ records: 0, seconds: 0 });
@@ -58,7 +58,7 @@ test('ages: the first record that has not passed counts; an idle hour does not; 
   expect([(await shown(topic, '0')).records, await seconds()]).toEqual([3, 0]);
   // A record without a time, and one from a clock that is ahead.
   for (const timestamp of ['-1', String(now + 60_000)]) {
-    backlog.at({ ...share, records: [{ ...record(5, 0), timestamp }] }, 5n);
+    backlog.at({ ...share, records: [{ ...record(5, 0), timestamp }] }, 5n, 0);
     expect(await seconds()).toBe(0);
   }
   backlog.keepOnly([]);

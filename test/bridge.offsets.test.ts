@@ -38,7 +38,7 @@ test('a failure before any resolved offset skips nothing', async () => {
     topics: [topic],
     groupId,
     starter,
-    limits: { pendingPerPartition: 1, probeMs: 50, deadlineMs: 50 },
+    limits: { pending: 1, probeMs: 50, deadlineMs: 50 },
   });
   await until(() => expect(starter.started).toEqual(['0.0', '0.1', '0.2']));
   await until(async () => expect(await on.committed(groupId, topic)).toEqual([3]));
@@ -80,7 +80,7 @@ test('a start that takes longer than the session time-out keeps its member in th
     (id) => new Promise((resolve) => setTimeout(resolve, id === '0.0' ? 7_500 : 450)),
   );
   const rebalances = await metric(metrics.rebalances);
-  await on.bridge({ topics: [topic], groupId, starter, limits: { pendingPerPartition: 2 } });
+  await on.bridge({ topics: [topic], groupId, starter, limits: { pending: 2 } });
   await until(() => expect(starter.started).toHaveLength(15));
   // No commit could keep the member alive: nothing may pass before the first record.
   expect(await on.committed(groupId, topic)).toEqual([0]);
@@ -117,7 +117,7 @@ test('two consumers and a rebalance in the middle of batches: nothing lost', asy
   for (let p = 0; p < 4; p++) await on.fill(topic, 100, p);
   const slow = () => new Promise<void>((resolve) => setTimeout(resolve, 20));
   const [a, b] = [new FakeStarter(slow), new FakeStarter(slow)];
-  const limits = { pendingPerPartition: 2 };
+  const limits = { pending: 2 };
   const rebalances = await metric(metrics.rebalances);
   const first = await on.bridge({ topics: [topic], groupId, starter: a, limits });
   await until(() => expect(a.started.length).toBeGreaterThan(50));
@@ -160,7 +160,7 @@ test('drain: no new work, what was begun finishes, its offsets are committed, th
   await on.fill(topic, 50);
   const held = latch();
   const starter = new FakeStarter((id) => (Number(id.slice(2)) >= 10 ? held.opened : undefined));
-  const bridge = await on.bridge({ topics: [topic], groupId, starter, limits: { pendingPerPartition: 5 } });
+  const bridge = await on.bridge({ topics: [topic], groupId, starter, limits: { pending: 5 } });
   await until(() => expect(starter.asked).toBe(15));
   const drained = bridge.drain();
   setTimeout(held.open, 500);

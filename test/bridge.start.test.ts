@@ -7,7 +7,7 @@ import { NativeConnection } from '@temporalio/worker';
 import pino from 'pino';
 import { SEARCH_ATTRIBUTES, workflowIdOf } from '../commands';
 import type { Command } from '../commands';
-import { describeCommand } from '../bridge/describe';
+import { describeCommand, describeGroup } from '../bridge/describe';
 import { createLauncher, createStarter, StartUnavailable } from '../bridge/start';
 import type { LauncherSettings } from '../bridge/start';
 import { Throttle } from '../bridge/throttle';
@@ -106,6 +106,21 @@ test('hostile and oversized commands fit Temporal and cannot format the Web UI',
   expect(staticSummary).not.toMatch(/[\n\u202e]|(?<!\\)[`*<[]/);
   expect(staticDetails.split('\n').filter((line) => line.startsWith('#'))).toEqual([]);
   expect(staticDetails).toContain('- `` `**x**`�# [a](http://b)<img>�� `` `+1`');
+});
+
+test('a group names as many of its references as fit, and cuts no character in two', () => {
+  const command = commandOf('SO-1', { topic: 'orders', partition: 0, offset: '7' });
+  const commands = Array.from({ length: 1_000 }, () => command);
+  for (const shift of ['', 'x']) {
+    const ids = commands.map((_, i) => `SALE_ORDER/${shift}${'😀'.repeat(40)}${i}/${'0'.repeat(32)}`);
+    const { staticDetails } = describeGroup(commands, ids);
+    const bytes = Buffer.byteLength(JSON.stringify(staticDetails));
+    expect(bytes).toBeLessThanOrEqual(19_500);
+    expect(bytes).toBeGreaterThan(19_480);
+    expect(staticDetails).toContain('- orders\\[0\\] 7..7 (1000)');
+    expect(staticDetails.endsWith('…')).toBe(true);
+    expect(staticDetails).not.toMatch(/\p{Cs}/u);
+  }
 });
 
 test('every kind of command starts its own type', async () => {

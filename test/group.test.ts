@@ -56,6 +56,20 @@ const command = (id: number, stock = 'A'): Command => ({
 });
 const sizes = (launched: Launch[]) => launched.map(({ input }) => (input as MoveStockBatch).commands.length);
 
+test('where single workflows do not end, groups take over, and singles come back once they do', async () => {
+  const { starter, singles, launched, finish } = grouping({ singleStartsPerSecond: 1_000 });
+  for (let id = 0; id < 500; id++) await Promise.race([starter.start(command(id)), sleep(20)]);
+  // Each twentieth is followed, and twenty are followed at most.
+  expect(singles).toHaveLength(19 * 20 + 1);
+  expect(launched.length).toBeGreaterThan(0);
+  for (let round = 0; round < 20; round++) {
+    finish();
+    await sleep(10);
+  }
+  await starter.start(command(1_000));
+  expect(singles).toHaveLength(19 * 20 + 2);
+});
+
 test('below the rate every command has a workflow of its own', async () => {
   const { starter, singles, launched } = grouping({ singleStartsPerSecond: 100 });
   for (let i = 0; i < 20; i++) await starter.start(command(i));

@@ -62,6 +62,11 @@ describe('every refusal names field, value and remedy', () => {
     ],
     [sale({}, { paidAt: '2026-02-30T12:00:00Z' }), /^paidAt: "2026-02-30T12:00:00Z" must be a time such as/],
     [
+      sale({}, { paidAt: '2026-02-30T12:00:00.000Z' }),
+      /^paidAt: "2026-02-30T12:00:00.000Z" must be a time such as/,
+    ],
+    [sale({}, { paidAt: '1999-12-31T23:59:59.999Z' }), /^paidAt: .* must lie between 2000 and 2100/],
+    [
       sale({}, { paidAt: 1769860800 }),
       'paidAt: 1769860800 must lie between 2000 and 2100, counted in milliseconds; send when it was paid',
     ],

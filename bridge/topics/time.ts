@@ -6,6 +6,9 @@ import { ExactNumber } from './exactNumber';
 const ISO =
   /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(?:Z|([+-])(\d{2}):?(\d{2}))$/;
 
+/** What most programs write, and what this one keeps. */
+const CANONICAL = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
 /** Seconds or microseconds taken for milliseconds fall outside of this, and so are seen. */
 const EARLIEST = Date.UTC(2000, 0, 1);
 const LATEST = Date.UTC(2100, 0, 1);
@@ -20,6 +23,12 @@ const LAST_DATE = 8.64e15;
 export function readTime(value: unknown): { utc: string } | string {
   const text = value instanceof ExactNumber ? value.text : value;
   if (typeof text !== 'string') return 'must be a time';
+  if (text === value && CANONICAL.test(text)) {
+    const date = new Date(text);
+    // Date rolls what no calendar has over to the next month instead of refusing it: it then reads otherwise.
+    const isItself = !Number.isNaN(date.getTime()) && date.toISOString() === text;
+    if (isItself && date.getTime() >= EARLIEST && date.getTime() < LATEST) return { utc: text };
+  }
   const ms = /^\d{1,16}$/.test(text) ? Number(text) : value instanceof ExactNumber ? NaN : fromIso(text);
   if (Number.isNaN(ms)) {
     return 'must be a time such as "2026-01-31T12:00:00Z" (with Z or an offset) or whole milliseconds since 1970';

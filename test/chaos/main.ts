@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { campaign } from './campaign';
-import { FAULTS } from './faults';
+import { DEFAULT_SIZES, faultsOf } from './faults';
 import type { Fault } from './faults/fault';
 import { Lab } from './lab';
 import { mutate } from './mutate';
@@ -16,7 +16,9 @@ import { report, versions } from './report';
 interface Options {
   seed: number;
   minutes: number;
-  fault: Fault[];
+  awayMinutes: number;
+  burst: number;
+  fault?: string;
   list?: true;
   mutations?: true;
   out?: string;
@@ -29,7 +31,9 @@ const program = new Command('chaos')
   .description('Runs the product under load and faults, and proves that stock was changed exactly once.')
   .option('--seed <number>', 'the load and the order of faults; printed', whole, Date.now() % 1_000_000)
   .option('--minutes <number>', 'inject for at least as long; each fault at least once', Number, 1)
-  .option('--fault <names>', 'only these, separated by commas', named, [...FAULTS])
+  .option('--fault <names>', 'only these, separated by commas')
+  .option('--away-minutes <number>', 'how long a server is away', Number, DEFAULT_SIZES.awaySeconds / 60)
+  .option('--burst <records>', 'how many at once', whole, DEFAULT_SIZES.burst)
   .option('--list', 'print the faults and what they do')
   .option('--mutations', 'turn off each protection of the product in turn: the verdict has to notice')
   .option('--out <file>', 'write the table to this file, as Markdown')
@@ -38,8 +42,10 @@ const program = new Command('chaos')
 
 async function main(): Promise<number> {
   const options = program.parse().opts<Options>();
+  const all = faultsOf({ awaySeconds: options.awayMinutes * 60, burst: options.burst });
+  const faults = options.fault === undefined ? all : named(options.fault, all);
   if (options.list) {
-    for (const { name, does } of FAULTS) console.log(`${name.padEnd(24)} ${does}`);
+    for (const { name, does } of faults) console.log(`${name.padEnd(24)} ${does}`);
     return 0;
   }
   const dir = mkdtempSync(join(tmpdir(), 'inventory-chaos-'));
@@ -48,7 +54,7 @@ async function main(): Promise<number> {
     if (options.mutations) return await mutate(dir, options.seed, say);
     const lab = await Lab.open({ dir, seed: options.seed, say });
     try {
-      const result = await campaign(lab, options.fault, options.minutes);
+      const result = await campaign(lab, faults, options.minutes);
       const text = report(result, { seed: options.seed, versions: await versions(lab), lab });
       console.log(text);
       if (options.out !== undefined) writeFileSync(options.out, `${text}\n`);
@@ -67,12 +73,10 @@ function whole(text: string): number {
   return Number(text);
 }
 
-function named(text: string): Fault[] {
+function named(text: string, all: readonly Fault[]): Fault[] {
   return text.split(',').map((name) => {
-    const found = FAULTS.find((fault) => fault.name === name.trim());
-    if (!found)
-      throw new InvalidArgumentError(`${name} is none of ${FAULTS.map((fault) => fault.name).join(', ')}.`);
-    return found;
+    const found = all.find((fault) => fault.name === name.trim());
+    return found ?? program.error(`--fault: ${name} is none of ${all.map((f) => f.name).join(', ')}.`);
   });
 }
 

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { campaign } from './campaign';
-import { FAULTS } from './faults';
+import { DEFAULT_SIZES, faultsOf } from './faults';
 import { Lab } from './lab';
 
 interface Mutation {
@@ -51,7 +51,7 @@ export async function mutate(dir: string, seed: number, say: (line: string) => v
       preloads: [join(__dirname, 'mutations', `${name}.js`)],
     });
     try {
-      const chosen = FAULTS.filter((fault) => faults.includes(fault.name));
+      const chosen = faultsOf(DEFAULT_SIZES).filter((fault) => faults.includes(fault.name));
       const limits = { quietMs: 60_000, recoveryMs: 60_000 };
       const { verdict } = await campaign(lab, chosen, 0, limits);
       const { lost, doubled, halfDone, findings } = verdict;

@@ -127,6 +127,18 @@ export class Product {
     }
   }
 
+  /** Why a process says that it is not ready, as an operator's probe asks it; empty when it says that it is. */
+  async notReady(name: string): Promise<string> {
+    const url = [...this.log(name).matchAll(/"url":"(http:[^"]+)"/g)].at(-1)?.[1];
+    if (url === undefined) throw new Error(`${name} does not say where it can be probed`);
+    const answer = await fetch(`${url}/readyz`);
+    if (answer.status === 200) return '';
+    const { parts } = (await answer.json()) as { parts: Record<string, { reasons: string[] }> };
+    return Object.values(parts)
+      .flatMap(({ reasons }) => reasons)
+      .join('; ');
+  }
+
   /** How often a text stands in the logs of all processes whose name begins so. */
   count(verb: string, text: string): number {
     return this.names(verb).reduce((sum, name) => sum + this.log(name).split(text).length - 1, 0);

@@ -1,5 +1,6 @@
 /** Loaded before the product: what should be one transaction is written without one. */
 import * as transaction from '../../../activities/transaction';
+import { replace } from '../replace';
 
 const withoutOne: typeof transaction.inTransaction = async (connection, _, body) => {
   const session = await connection.startSession();
@@ -9,4 +10,4 @@ const withoutOne: typeof transaction.inTransaction = async (connection, _, body)
     await session.endSession();
   }
 };
-Object.assign(transaction, { inTransaction: withoutOne });
+replace(transaction, { inTransaction: withoutOne });

@@ -2,8 +2,9 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import * as checking from '../../../activities/checkTracking';
 import * as judging from '../../../activities/judge';
+import { replace } from '../replace';
 
-Object.assign(checking, { checkTracking: () => Promise.resolve(null) });
+replace(checking, { checkTracking: () => Promise.resolve(null) });
 
 const { judge } = judging;
 const unaware: typeof judge = (postings, snapshot, policy, now) => {
@@ -16,4 +17,4 @@ const unaware: typeof judge = (postings, snapshot, policy, now) => {
   });
   return { ...judgement, entries };
 };
-Object.assign(judging, { judge: unaware });
+replace(judging, { judge: unaware });

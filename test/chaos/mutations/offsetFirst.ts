@@ -1,6 +1,7 @@
 /** Loaded before the product: a start is reported as done before it was even asked for. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as grouping from '../../../bridge/group';
+import { replace } from '../replace';
 
 /** As long as a busy Temporal takes. */
 const LATER_MS = 300;
@@ -17,4 +18,4 @@ const hasty: typeof createGroupingStarter = (...args) => {
     },
   };
 };
-Object.assign(grouping, { createGroupingStarter: hasty });
+replace(grouping, { createGroupingStarter: hasty });

@@ -1,4 +1,5 @@
 /** Loaded before a worker: it runs the workflow bundle in `CHAOS_BUNDLE`. */
 import * as bundle from '../../../bundle';
+import { replace } from '../replace';
 
-Object.assign(bundle, { BUNDLE_FILE: process.env['CHAOS_BUNDLE'] });
+replace(bundle, { bundleFile: () => process.env['CHAOS_BUNDLE']! });
