@@ -5,6 +5,7 @@ import Big from 'big.js';
 import { fromDecimal128, readOnHand } from '../activities/decimals';
 import { connectDatabase, IN_CHAIN, type Database, type EffectEntry } from '../activities/models';
 import { openAdmin } from '../bridge/kafka';
+import { printTable } from '../cli/context';
 import { SEARCH_ATTRIBUTES } from '../commands';
 import type { Config } from '../config';
 import { topicPlan } from '../connections';
@@ -114,12 +115,7 @@ async function printStocks(database: Database): Promise<boolean> {
       holds ? 'ok' : 'WRONG',
     ]);
   }
-  const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]!.length)));
   say('');
-  for (const row of [head, ...rows]) {
-    say(
-      `  ${row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join('  ')}`,
-    );
-  }
+  printTable(head, rows, [1, 2, 3, 4]);
   return allHold;
 }

@@ -16,7 +16,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { licences, licencesPage } from '../licences';
+import { licences, licencesPage } from '../docs/licences';
 import { fetchInto } from '../stack/cache';
 import { fetchArchive, fetchKafka, fetchWheel } from '../stack/fetch';
 

@@ -1,4 +1,7 @@
-/** Writes tables and plot into docs/benchmark.md, between its markers; everything else there is written by people. */
+/**
+ * Writes tables and plot into docs/benchmark.md and the README, between their markers; everything else there is written
+ * by people.
+ */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import prettier from 'prettier';
@@ -20,6 +23,14 @@ export async function writeDocument(out: string): Promise<void> {
   }
   const growth = read(path.join(out, 'benchmark-growth.jsonl'));
   if (growth) text = between(text, 'growth', [whereText(growth), growthTable(growth)].join('\n\n'));
+  await write(file, text);
+  const readme = path.join(out, '..', 'README.md');
+  if (main && existsSync(readme)) {
+    await write(readme, between(readFileSync(readme, 'utf8'), 'benchmark', readmePart(main)));
+  }
+}
+
+async function write(file: string, text: string): Promise<void> {
   const options = await prettier.resolveConfig(file);
   writeFileSync(file, await prettier.format(text, { ...options, parser: 'markdown' }));
 }
@@ -49,6 +60,16 @@ function mainPart(results: Results): string {
   ]
     .filter(Boolean)
     .join('\n\n');
+}
+
+function readmePart(results: Results): string {
+  const { where, samples } = results;
+  const runs = Math.max(...samples.map((sample) => sample.run));
+  return [
+    `Events per second out of a backlog, least and most of ${runs} runs on ${where.machine}, with Kafka, MongoDB, Temporal (${where.temporal}) and the producer on it too (${where.date}).`,
+    rateTable(results),
+    '![Events per second by contender](docs/benchmark.svg)',
+  ].join('\n\n');
 }
 
 function whereText({ where, samples }: Results): string {
@@ -97,6 +118,6 @@ function between(text: string, name: string, part: string): string {
   const [begin, end] = markers(name).split('\n\n') as [string, string];
   const from = text.indexOf(begin);
   const to = text.indexOf(end);
-  if (from < 0 || to < from) throw new Error(`docs/benchmark.md has lost its markers ${begin} and ${end}`);
+  if (from < 0 || to < from) throw new Error(`a document has lost its markers ${begin} and ${end}`);
   return `${text.slice(0, from + begin.length)}\n\n${part}\n\n${text.slice(to)}`;
 }

@@ -77,7 +77,7 @@ ${sections.join('\n')}`;
 }
 
 function main(): void {
-  const root = path.join(__dirname, '..');
+  const root = path.join(__dirname, '..', '..');
   writeFileSync(path.join(root, 'docs', 'licences.md'), licencesPage(licences(root)));
 }
 
