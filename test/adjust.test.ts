@@ -141,6 +141,20 @@ test('a stock edited by hand, an entry deleted: audit names them, the plan repai
   await sell(1, 'H', 3);
   expect(await audited()).toMatchObject({ code: 0, found: [] });
   expect(await onHand()).toEqual(['6', '8', '7', '6']);
+
+  // A repair that was archived meanwhile is known as well.
+  const hours = 3_600_000;
+  const { tracking, archive } = system.database;
+  await tracking.updateMany({}, [{ $set: { recordedAt: { $subtract: ['$recordedAt', 2 * hours] } } }]);
+  await system.cli('archive', '--before', new Date(Date.now() - hours).toISOString());
+  const { items } = JSON.parse(readFileSync(plan, 'utf8')) as { items: { id: string }[] };
+  const archived = items.map((item) => ({ _id: { $regex: `^ADJUSTMENT/${encodeURIComponent(item.id)}/` } }));
+  expect(await archive.countDocuments({ $or: archived })).toBe(4);
+  const left = await tracking.countDocuments();
+  const late = await system.cli('adjust', '--plan', plan, '--actor', 'ana');
+  expect([late.code, late.out.match(/^DUPLICATE/gm)?.length]).toEqual([0, 4]);
+  expect(await tracking.countDocuments()).toBe(left);
+  expect(await onHand()).toEqual(['6', '8', '7', '6']);
 });
 
 test.each<[string, string[], string]>([
