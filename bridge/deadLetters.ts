@@ -38,6 +38,7 @@ export interface DeadLetters {
 
 export function createDeadLetters(kafka: Kafka, topic: string): DeadLetters {
   let producer: Promise<Producer> | undefined;
+  let closed = false;
 
   async function connect(): Promise<Producer> {
     const created = kafka.producer({
@@ -67,6 +68,8 @@ export function createDeadLetters(kafka: Kafka, topic: string): DeadLetters {
     write: async (record, reason) => {
       const { key, value } = record;
       const headers = headersOf(record, reason, new Date());
+      // A record that is still at work while we stop would open connections that nobody closes.
+      if (closed) throw new Unavailable('dead-letter-topic-unavailable', 'the bridge is stopping');
       const used = (producer ??= connect());
       try {
         await (await used).send({ topic, acks: -1, timeout: 5_000, messages: [{ key, value, headers }] });
@@ -77,7 +80,10 @@ export function createDeadLetters(kafka: Kafka, topic: string): DeadLetters {
       }
       metrics.deadLetters.inc({ topic: record.topic });
     },
-    close: forget,
+    close: () => {
+      closed = true;
+      return forget();
+    },
   };
 }
 

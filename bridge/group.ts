@@ -3,6 +3,7 @@
  * above it, commands are collected into groups, one workflow each, because what Temporal charges, in time and in
  * money, is workflows. The ledger keeps both ways equal: any mix of them gives the same stock.
  */
+import { WorkflowFailedError } from '@temporalio/client';
 import type { WorkflowClient } from '@temporalio/client';
 import { groupWorkflowId, workflowIdOf } from '../commands';
 import type { Command, EnsureCatalogueBatch, MoveStock, MoveStockBatch } from '../commands';
@@ -209,8 +210,11 @@ class Group {
       metrics.groupCommands.observe(members.length);
       for (const member of members) member.resolve(result);
       this.tell(commands, workflowId, result);
-      const onFailure = (err: unknown) =>
-        this.settings.log.warn({ workflowId, commands: members.length, err }, 'a group failed');
+      const onFailure = (err: unknown) => {
+        // Anything else is our own question that got no answer, as when the process ends.
+        if (err instanceof WorkflowFailedError)
+          this.settings.log.warn({ workflowId, commands: members.length, err }, 'a group failed');
+      };
       void ended(this.settings.client, workflowId, onFailure).then(release);
     } catch (error) {
       release();

@@ -4,6 +4,9 @@ import { createLogger } from '../log';
 import { run, type Parts } from '../run';
 import { settings } from './context';
 
+/** For whatever closes by itself. */
+const LEFT_OPEN_MS = 2_000;
+
 /** `inventory run | bridge | worker`: the processes that stay. */
 export function registerService(program: Command): void {
   program
@@ -32,5 +35,11 @@ async function untilStopped(parts: Parts): Promise<void> {
       stop.abort();
     });
   }
-  await run(config, parts, log, stop.signal, tracing).finally(() => tracing?.stop());
+  try {
+    await run(config, parts, log, stop.signal, tracing);
+  } finally {
+    await tracing?.stop();
+    // Nothing is left to do; a connection that some client has not closed must not keep the process.
+    setTimeout(() => process.exit(), LEFT_OPEN_MS).unref();
+  }
 }

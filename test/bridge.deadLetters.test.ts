@@ -147,3 +147,11 @@ test('without its dead-letter topic a partition waits, with the reason, and noth
   expect((await read(deadLetterTopic, 1)).map((m) => m.value?.toString())).toEqual(['bad']);
   await bridge.drain();
 }, 30_000);
+
+test('what comes after the end opens no connection that would keep the process', async () => {
+  const letters = createDeadLetters(on.kafka, await on.topic());
+  const record = { topic: 't', partition: 0, offset: '0', timestamp: '0', key: null, value: null };
+  await letters.write(record, 'first');
+  await letters.close();
+  await expect(letters.write(record, 'late')).rejects.toThrow('the bridge is stopping');
+});

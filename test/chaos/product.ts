@@ -8,6 +8,8 @@ import { ended, type Ended } from '../output';
 
 const CLI = path.join(__dirname, '..', '..', 'cli.js');
 const READY_WITHIN_MS = 240_000;
+/** What the documentation tells operators to give it. */
+const MOST_DRAIN_MS = 60_000;
 /** In a row; a server that is away makes a start fail, for a while. */
 const MOST_FAILED_STARTS = 60;
 
@@ -95,7 +97,10 @@ export class Product {
     if (!running) throw new Error(`${name} does not run`);
     this.wanted.delete(name);
     running.child.kill(signal);
-    return running.ended;
+    const late = sleep(MOST_DRAIN_MS, undefined, { ref: false }).then(() => {
+      throw new Error(`${name} still runs ${MOST_DRAIN_MS / 1_000} s after ${signal}`);
+    });
+    return Promise.race([running.ended, late]);
   }
 
   /** Resolves with how it ends by itself; it is then not started again. */
