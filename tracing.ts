@@ -17,6 +17,8 @@ import {
 } from '@temporalio/interceptors-opentelemetry';
 import type { ActivityInterceptorsFactory, InjectedSinks } from '@temporalio/worker';
 
+import { traced } from './bridge/trace';
+
 /** What bridge and worker need to take part in traces. */
 export interface Tracing {
   /** Interceptors of the client that starts workflows. */
@@ -38,6 +40,7 @@ export function startTracing(exporter: 'otlp' | 'console'): Tracing {
   );
   const provider = new NodeTracerProvider({ resource, spanProcessors: [processor] });
   provider.register();
+  traced.on = true;
   // Values stay out of the spans: the instrumentation replaces them in the command that it shows.
   registerInstrumentations({ instrumentations: [new MongoDBInstrumentation()] });
   return {

@@ -14,7 +14,7 @@ import type { Decoded, KafkaRecord } from './records';
 import { jittered, settlesWithin, sleep } from './waiting';
 
 export interface BatchLimits {
-  /** Records begun and not yet durable, of all partitions together; those at work share it evenly. */
+  /** Records begun and not yet durable: of these many a batch begins no more than its share among the batches at work. */
   pending: number;
   /** A partition in which nothing became durable for this long is paused. Well below the session timeout. */
   deadlineMs: number;
@@ -42,7 +42,7 @@ export interface BatchContext {
   log: Logger;
 }
 
-/** About 20 ms of decoding. Thousands in one go held up transactions, heartbeats and starts for more than a second. */
+/** Of all batches, between two looks at everything else: about 20 ms of decoding. Thousands in one go held up transactions, heartbeats and starts for more than a second. */
 const BEGUN_AT_ONCE = 200;
 
 /** Rejects only with a heartbeat's error, which the client needs for joining again. */
@@ -127,7 +127,8 @@ class Work {
     while (this.next < this.batch.records.length && !signal.aborted) {
       const most =
         probing && this.prefix === 0 ? 1 : Math.ceil(this.context.limits.pending / this.context.batches());
-      for (let n = 0; n < BEGUN_AT_ONCE && this.atWork < most && this.next < this.batch.records.length; n++) {
+      const atOnce = Math.min(Math.ceil(BEGUN_AT_ONCE / this.context.batches()), most - this.atWork);
+      for (let n = 0; n < atOnce && this.next < this.batch.records.length; n++) {
         const index = this.next++;
         void this.untilDurable(index, this.batch.records[index]!, signal);
       }

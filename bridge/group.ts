@@ -19,7 +19,7 @@ import { settlesWithin } from './waiting';
 export interface GroupSettings {
   /** Commands per second that get a workflow of their own. */
   singleStartsPerSecond: number;
-  /** Most commands in one group. */
+  /** Most commands in one group; with 1 nothing is grouped, and nothing held back. */
   groupMax: number;
   /** Longest wait of a command for others to fill its group. */
   groupLingerMs: number;
@@ -40,11 +40,12 @@ const GROUPS_IN_FLIGHT = 6;
 /**
  * Single starts under way: those not yet answered, which are many only where Temporal is slower than the set rate, and
  * those that are followed until their workflow has ended. Where workflows do not end, because MongoDB or the workers
- * are away, all of these places are taken after a few hundred, and groups hold the rest back in Kafka.
+ * are away, or where many wait for stock or a person, all of these places are taken after a few hundred, and groups hold
+ * the rest back in Kafka.
  */
 const SINGLES_IN_FLIGHT = 20;
-/** One in so many is followed: following each would have Temporal answer twice per event. */
-const FOLLOWED = 20;
+/** So many are started for each that is followed: following each would have Temporal answer twice per event. */
+const ONE_FOLLOWED_IN = 20;
 
 /** A workflow that has not ended after this no longer holds the next one back: it waits for a person, say. */
 const WAIT_MS = 5 * 60_000;
@@ -60,6 +61,7 @@ interface Member {
 
 /** @param single starts what is below the rate */
 export function createGroupingStarter(single: Starter, launch: Launcher, settings: GroupSettings): Starter {
+  if (settings.groupMax === 1) return single;
   const rate = new Rate(settings.singleStartsPerSecond);
   const inFlight = new Slots(GROUPS_IN_FLIGHT);
   const stock = new Group('moveStockBatch', launch, inFlight, settings);
@@ -72,14 +74,14 @@ export function createGroupingStarter(single: Starter, launch: Launcher, setting
   };
   // While a group fills or runs, what comes joins the next one: a stalled bridge sees no commands, and must not take
   // that for a quiet hour and start a handful of workflows into the stall.
-  const isQuiet = () => inFlight.areFree && stock.isEmpty && catalogue.isEmpty;
+  const isQuiet = () => inFlight.areAllFree && stock.isEmpty && catalogue.isEmpty;
   const startSingle: Starter['start'] = async (command, signal) => {
     const release = await singles.take();
     let until: Promise<unknown> | undefined;
     try {
       const result = await single.start(command, signal);
       tell(command, result);
-      if (singlesStarted++ % FOLLOWED === 0) until = ended(settings.client, workflowIdOf(command));
+      if (singlesStarted++ % ONE_FOLLOWED_IN === 0) until = ended(settings.client, workflowIdOf(command));
       return result;
     } finally {
       void Promise.resolve(until).then(release);
@@ -246,7 +248,9 @@ async function ended(
   workflowId: string,
   onFailure: (err: unknown) => void = () => undefined,
 ): Promise<void> {
-  await settlesWithin(client.result(workflowId).catch(onFailure), WAIT_MS);
+  // The deadline ends the question as well: a parked workflow would be asked about for weeks.
+  const result = client.withDeadline(Date.now() + WAIT_MS, () => client.result(workflowId));
+  await settlesWithin(result.catch(onFailure), WAIT_MS);
 }
 
 /** A bounded number of holders; whoever waits longest is next. */
@@ -258,7 +262,7 @@ class Slots {
     this.free = all;
   }
 
-  get areFree(): boolean {
+  get areAllFree(): boolean {
     return this.free === this.all;
   }
 

@@ -12,6 +12,9 @@ import {
 } from '@opentelemetry/api';
 import type { KafkaRecord } from './records';
 
+/** Turned on by whoever sets a tracer. */
+export const traced = { on: false };
+
 type Headers = NonNullable<KafkaRecord['headers']>;
 
 const headers: TextMapGetter<Headers> = {
@@ -25,8 +28,8 @@ const headers: TextMapGetter<Headers> = {
 
 /** What happens to a record, as part of the trace that its producer put into the headers. */
 export function traceRecord<T>(record: KafkaRecord, work: () => Promise<T>): Promise<T> {
-  // Asked for each of thousands of records a second, and nearly nobody traces.
-  if (propagation.fields().length === 0) return work();
+  // Thousands of records a second come here, and nearly nobody traces.
+  if (!traced.on) return work();
   const { topic, partition, offset } = record;
   const producer = propagation.extract(ROOT_CONTEXT, record.headers ?? {}, headers);
   const attributes = {

@@ -24,9 +24,8 @@ export const VARIABLE_MEANINGS = {
   KITCHEN_CONSUMING_STATUSES: 'statuses in which a kitchen item takes its materials; compared exactly',
   EVENT_MAX_BYTES: 'a larger key or value is a dead letter, unread',
   START_CONCURRENCY: 'starts in flight, over all partitions of a bridge',
-  SINGLE_STARTS_PER_SECOND:
-    'above this rate commands go in groups; 0: always, 100000: never at any rate a machine reaches',
-  GROUP_MAX: 'most commands in one group',
+  SINGLE_STARTS_PER_SECOND: 'above this rate, or while many are under way, commands go in groups; 0: always',
+  GROUP_MAX: 'most commands in one group; 1: nothing is grouped, and nothing held back in Kafka',
   GROUP_LINGER_MS: 'how long a group waits to fill',
   MONGO_URL: 'a replica set or sharded cluster, with the database in the path',
   TEMPORAL_TASK_QUEUE: 'where bridges and workers of one deployment meet',

@@ -42,6 +42,7 @@ function grouping(settings: {
       groupLingerMs: 5,
       client: {
         result: () => new Promise<void>((resolve) => waiting.push(resolve)),
+        withDeadline: (_: number, ask: () => unknown) => ask(),
       } as unknown as WorkflowClient,
       log: createLogger('silent'),
       ...settings,
@@ -55,6 +56,12 @@ const command = (id: number, stock = 'A'): Command => ({
   input: order(`G-${id}`, { [stock]: '-1' }),
 });
 const sizes = (launched: Launch[]) => launched.map(({ input }) => (input as MoveStockBatch).commands.length);
+
+test('a group of one is none: every command has a workflow of its own, however fast they come', async () => {
+  const { starter, singles, launched } = grouping({ singleStartsPerSecond: 0, groupMax: 1 });
+  await Promise.all(Array.from({ length: 100 }, (_, id) => starter.start(command(id))));
+  expect([singles.length, launched.length]).toEqual([100, 0]);
+});
 
 test('where single workflows do not end, groups take over, and singles come back once they do', async () => {
   const { starter, singles, launched, finish } = grouping({ singleStartsPerSecond: 1_000 });

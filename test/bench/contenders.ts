@@ -121,8 +121,8 @@ async function onTemporal(
     HTTP_PORT: 'off',
     KAFKA_TOPIC_PAYMENT_SUCCESS: place.topics.PAYMENT_SUCCESS,
     KAFKA_TOPIC_MATERIAL_TRANSFERRED: place.topics.MATERIAL_TRANSFERRED,
-    // Nothing of ours is set but this: a rate that is never reached, so that nothing is grouped.
-    ...(name === 'single' ? { SINGLE_STARTS_PER_SECOND: '100000' } : {}),
+    // Nothing of ours is set but this: nothing is grouped.
+    ...(name === 'single' ? { GROUP_MAX: '1' } : {}),
   };
   const program = name === 'empty' ? consumer(name) : path.join(ROOT, 'dist', 'cli.js');
   const started = await beside(server, () => several(processes, name, program, more, place));

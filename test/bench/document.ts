@@ -8,6 +8,7 @@ import prettier from 'prettier';
 import { aimsTable } from './aims';
 import { plot } from './plot';
 import { readRaw, type Results } from './results';
+import { ROOT } from './rivalServers';
 import { costTable, cpuTable, growthTable, latencyTable, rateTable, ratioTable } from './tables';
 
 /** @param out folder of document, plot and raw files; without a document in it, one with the tables alone is made */
@@ -24,8 +25,9 @@ export async function writeDocument(out: string): Promise<void> {
   const growth = read(path.join(out, 'benchmark-growth.jsonl'));
   if (growth) text = between(text, 'growth', [whereText(growth), growthTable(growth)].join('\n\n'));
   await write(file, text);
-  const readme = path.join(out, '..', 'README.md');
-  if (main && existsSync(readme)) {
+  // Figures of another folder are somebody's own.
+  if (main && path.resolve(out) === path.join(ROOT, 'docs')) {
+    const readme = path.join(ROOT, 'README.md');
     await write(readme, between(readFileSync(readme, 'utf8'), 'benchmark', readmePart(main)));
   }
 }
@@ -66,10 +68,13 @@ function readmePart(results: Results): string {
   const { where, samples } = results;
   const runs = Math.max(...samples.map((sample) => sample.run));
   return [
-    `Events per second out of a backlog, least and most of ${runs} runs on ${where.machine}, with Kafka, MongoDB, Temporal (${where.temporal}) and the producer on it too (${where.date}).`,
+    `Events per second out of a backlog, least and most of ${runs} run${runs === 1 ? '' : 's'} on ${where.machine}, with Kafka, MongoDB, Temporal (${where.temporal}) and the producer on it too (${where.date}).`,
     rateTable(results),
     '![Events per second by contender](docs/benchmark.svg)',
-  ].join('\n\n');
+    isBusy(results) ? BUSY_TEXT : '',
+  ]
+    .filter(Boolean)
+    .join('\n\n');
 }
 
 function whereText({ where, samples }: Results): string {
@@ -82,8 +87,12 @@ function whereText({ where, samples }: Results): string {
     `- Temporal: ${where.temporal}.`,
     `- Versions: ${versions.join(', ')}.`,
     `- ${checks(samples)}`,
-    ...(Math.max(...loads) > where.cores * BUSY ? [BUSY_TEXT] : []),
+    ...(isBusy({ where, samples }) ? [BUSY_TEXT] : []),
   ].join('\n');
+}
+
+function isBusy({ where, samples }: Results): boolean {
+  return Math.max(...samples.map((sample) => sample.load)) > where.cores * BUSY;
 }
 
 /** The measurements alone come to about two waiting programs a core. */

@@ -223,14 +223,10 @@ export class Lab {
     }
   }
 
-  async deadLetterCount(): Promise<number> {
-    const marks = await this.admin.fetchTopicOffsets(DEAD_LETTERS);
-    return marks.reduce((sum, { low, high }) => sum + Number(high) - Number(low), 0);
-  }
-
   /** Values of all dead letters. */
   async deadLetters(): Promise<string[]> {
-    const wanted = await this.deadLetterCount();
+    const marks = await this.admin.fetchTopicOffsets(DEAD_LETTERS);
+    const wanted = marks.reduce((sum, { low, high }) => sum + Number(high) - Number(low), 0);
     const values: string[] = [];
     const consumer = this.kafka.consumer({ groupId: `chaos-${randomUUID()}`, maxWaitTimeInMs: 100 });
     await consumer.connect();

@@ -32,8 +32,8 @@ const program = new Command('chaos')
   .option('--seed <number>', 'the load and the order of faults; printed', whole, Date.now() % 1_000_000)
   .option('--minutes <number>', 'inject for at least as long; each fault at least once', Number, 1)
   .option('--fault <names>', 'only these, separated by commas')
-  .option('--away-minutes <number>', 'how long a server is away', Number, DEFAULT_SIZES.awaySeconds / 60)
-  .option('--burst <records>', 'how many at once', whole, DEFAULT_SIZES.burst)
+  .option('--away-minutes <number>', 'how long a server is away', positive, DEFAULT_SIZES.awaySeconds / 60)
+  .option('--burst <records>', 'how many at once', positive, DEFAULT_SIZES.burst)
   .option('--list', 'print the faults and what they do')
   .option('--mutations', 'turn off each protection of the product in turn: the verdict has to notice')
   .option('--out <file>', 'write the table to this file, as Markdown')
@@ -71,6 +71,12 @@ async function main(): Promise<number> {
 function whole(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('must be a whole number.');
   return Number(text);
+}
+
+function positive(text: string): number {
+  const value = Number(text);
+  if (!(value > 0 && value < 1e7)) throw new InvalidArgumentError('must be a number above 0.');
+  return value;
 }
 
 function named(text: string, all: readonly Fault[]): Fault[] {
