@@ -145,9 +145,13 @@ export class Load {
   }
 
   private async run(): Promise<void> {
-    for (; this.state !== 'stopping'; this.tick++) {
+    while (this.state !== 'stopping') {
       this.idle = this.state === 'paused';
-      if (!this.idle) await this.oneTick();
+      // A pause stops the clock as well, or what falls due meanwhile would come at the very end.
+      if (!this.idle) {
+        await this.oneTick();
+        this.tick++;
+      }
       await sleep(TICK_MS);
     }
   }
