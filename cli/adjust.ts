@@ -60,12 +60,16 @@ async function run(stockId: string | undefined, options: Options): Promise<void>
   const reason = options.reason ?? (options.plan === undefined ? '' : 'repair found by audit');
   const fault = signatureFault({ actor: options.actor, reason });
   if (fault !== undefined) throw new UsageError(`--${fault}`);
+  const change = options.plan === undefined ? readChange(options) : undefined;
   const config = settings();
   const lines = await withDatabase(config, (database) =>
     withTemporal(config, (temporal) =>
-      options.plan === undefined
-        ? one({ database, temporal, taskQueue: config.TEMPORAL_TASK_QUEUE }, stockId!, { ...options, reason })
-        : plan({ temporal, taskQueue: config.TEMPORAL_TASK_QUEUE }, options.plan, { ...options, reason }),
+      change
+        ? one({ database, temporal, taskQueue: config.TEMPORAL_TASK_QUEUE }, stockId!, change, {
+            ...options,
+            reason,
+          })
+        : plan({ temporal, taskQueue: config.TEMPORAL_TASK_QUEUE }, options.plan!, { ...options, reason }),
     ),
   );
   const open = lines.filter(({ outcome }) => outcome !== 'APPLIED' && outcome !== 'DUPLICATE');
@@ -89,23 +93,36 @@ interface At {
   taskQueue: string;
 }
 
+/** By how much, or to what. */
+type Change = { by: Big } | { counted: Big };
+
+function readChange({ by, count }: Options): Change {
+  if (count !== undefined) return { counted: decimal('--count', count) };
+  const quantity = decimal('--by', by!);
+  if (quantity.eq(0)) throw new UsageError('--by 0 changes nothing');
+  return { by: quantity };
+}
+
 type Signed = Options & { reason: string };
 
 /** The same ID with the same quantity is a duplicate however often it is asked. */
-async function one(at: At & { database: Database }, stockId: string, options: Signed): Promise<Line[]> {
+async function one(
+  at: At & { database: Database },
+  stockId: string,
+  change: Change,
+  options: Signed,
+): Promise<Line[]> {
   const id = options.id ?? `${new Date().toISOString().slice(0, 10)}-${randomBytes(4).toString('hex')}`;
   if (Buffer.byteLength(id) > MAX_ID_BYTES) throw new UsageError(`--id has more than ${MAX_ID_BYTES} bytes`);
   // Said before anything happens: whoever does not see the end can ask again without changing stock twice.
   process.stderr.write(`adjustment ${visible(id)}\n`);
   const { actor, reason } = options;
-  if (options.by !== undefined) {
-    const delta = decimal('--by', options.by);
-    if (delta.eq(0)) throw new UsageError('--by 0 changes nothing');
+  if ('by' in change) {
     await refuseUnknown(at.database, stockId);
-    const command = adjustment(id, stockId, delta.toFixed(), { actor, reason });
+    const command = adjustment(id, stockId, change.by.toFixed(), { actor, reason });
     return [line(command, await postAdjustment(at, command))];
   }
-  const counted = decimal('--count', options.count!);
+  const { counted } = change;
   for (let tries = 1; ; tries++) {
     const before = await earlier(at.database, id, stockId, counted);
     if (before) return [before];

@@ -3,7 +3,9 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Big from 'big.js';
+import { Command } from 'commander';
 import { toDecimal128 } from '../activities/decimals';
+import { registerAdjust } from '../cli/adjust';
 import { createSystem, type System } from './system';
 
 jest.setTimeout(180_000);
@@ -158,19 +160,21 @@ test('a stock edited by hand, an entry deleted: audit names them, the plan repai
 });
 
 test.each<[string, string[], string]>([
-  [
-    'an unknown stock',
-    ['nowhere', '--by', '1', '--actor', 'a', '--reason', 'r'],
-    'there is no stock nowhere',
-  ],
   ['no number', ['A', '--by', '1e3', '--actor', 'a', '--reason', 'r'], 'must be a decimal'],
   ['nothing', ['A', '--by', '0', '--actor', 'a', '--reason', 'r'], 'changes nothing'],
   ['two ways at once', ['A', '--by', '1', '--count', '2', '--actor', 'a'], 'give one of'],
   ['no reason', ['A', '--by', '1', '--actor', 'a'], 'reason is empty'],
   ['no actor', ['A', '--by', '1', '--reason', 'r'], '--actor'],
 ])('%s is refused', async (_, args, message) => {
-  const { code, err } = await system.cli('adjust', ...args);
-  expect([code, err]).toEqual([2, expect.stringContaining(message)]);
+  const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
+  registerAdjust(program);
+  program.commands.forEach((verb) => verb.exitOverride().configureOutput({ writeErr: () => undefined }));
+  await expect(program.parseAsync(['adjust', ...args], { from: 'user' })).rejects.toThrow(message);
+});
+
+test('an unknown stock is refused', async () => {
+  const { code, err } = await system.cli('adjust', 'nowhere', '--by', '1', ...by);
+  expect([code, err]).toEqual([2, expect.stringContaining('there is no stock nowhere')]);
 });
 
 test('a file that is no plan is refused', async () => {
