@@ -5,11 +5,14 @@ const { default: Sequencer } = require('@jest/test-sequencer');
 const LONGEST = [
   'chaos',
   'parked.system',
+  'system',
   'upgrade',
   'acceptGap',
   'deadLetters',
   'replay',
   'trace',
+  'adjust',
+  'audit.topic',
   'codec.system',
 ];
 
