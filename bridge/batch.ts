@@ -14,7 +14,7 @@ import type { Decoded, KafkaRecord } from './records';
 import { jittered, settlesWithin, sleep } from './waiting';
 
 export interface BatchLimits {
-  /** Records begun and not yet durable: of these many a batch begins no more than its share among the batches at work. */
+  /** Records begun and not yet durable; a batch begins no more than its share of them among the batches at work. */
   pending: number;
   /** A partition in which nothing became durable for this long is paused. Well below the session timeout. */
   deadlineMs: number;
@@ -42,7 +42,10 @@ export interface BatchContext {
   log: Logger;
 }
 
-/** Of all batches, between two looks at everything else: about 20 ms of decoding. Thousands in one go held up transactions, heartbeats and starts for more than a second. */
+/**
+ * Of all batches, between two looks at everything else: about 20 ms of decoding. Thousands in one go held up
+ * transactions, heartbeats and starts for more than a second.
+ */
 const BEGUN_AT_ONCE = 200;
 
 /** Rejects only with a heartbeat's error, which the client needs for joining again. */
@@ -125,9 +128,9 @@ class Work {
   /** Never rejects. While probing, nothing is begun before the record that failed last time is durable. */
   async run(probing: boolean, signal: AbortSignal): Promise<void> {
     while (this.next < this.batch.records.length && !signal.aborted) {
-      const most =
-        probing && this.prefix === 0 ? 1 : Math.ceil(this.context.limits.pending / this.context.batches());
-      const atOnce = Math.min(Math.ceil(BEGUN_AT_ONCE / this.context.batches()), most - this.atWork);
+      const batches = this.context.batches();
+      const most = probing && this.prefix === 0 ? 1 : Math.ceil(this.context.limits.pending / batches);
+      const atOnce = Math.min(Math.ceil(BEGUN_AT_ONCE / batches), most - this.atWork);
       for (let n = 0; n < atOnce && this.next < this.batch.records.length; n++) {
         const index = this.next++;
         void this.untilDurable(index, this.batch.records[index]!, signal);

@@ -61,17 +61,19 @@ interface Member {
 
 /** @param single starts what is below the rate */
 export function createGroupingStarter(single: Starter, launch: Launcher, settings: GroupSettings): Starter {
-  if (settings.groupMax === 1) return single;
+  const alone: Starter['start'] = async (command, signal) => {
+    const result = await single.start(command, signal);
+    const { log } = settings;
+    if (log.isLevelEnabled('debug')) log.debug({ ...aboutCommand(command), result }, 'command handed over');
+    return result;
+  };
+  if (settings.groupMax === 1) return { start: alone };
   const rate = new Rate(settings.singleStartsPerSecond);
   const inFlight = new Slots(GROUPS_IN_FLIGHT);
   const stock = new Group('moveStockBatch', launch, inFlight, settings);
   const catalogue = new Group('ensureCatalogueBatch', launch, inFlight, settings);
   const singles = new Slots(SINGLES_IN_FLIGHT);
   let singlesStarted = 0;
-  const tell = (command: Command, result: string) => {
-    const { log } = settings;
-    if (log.isLevelEnabled('debug')) log.debug({ ...aboutCommand(command), result }, 'command handed over');
-  };
   // While a group fills or runs, what comes joins the next one: a stalled bridge sees no commands, and must not take
   // that for a quiet hour and start a handful of workflows into the stall.
   const isQuiet = () => inFlight.areAllFree && stock.isEmpty && catalogue.isEmpty;
@@ -79,8 +81,7 @@ export function createGroupingStarter(single: Starter, launch: Launcher, setting
     const release = await singles.take();
     let until: Promise<unknown> | undefined;
     try {
-      const result = await single.start(command, signal);
-      tell(command, result);
+      const result = await alone(command, signal);
       if (singlesStarted++ % ONE_FOLLOWED_IN === 0) until = ended(settings.client, workflowIdOf(command));
       return result;
     } finally {

@@ -9,6 +9,7 @@ import { Backlog } from './backlog';
 import { handleBatch } from './batch';
 import type { BatchContext } from './batch';
 import type { ConsumerLimits, ConsumerSettings } from './consume';
+import { handleRecord } from './handle';
 import type { KafkaAdmin, Watermarks } from './kafka';
 import { createMember } from './member';
 import type { FetchedBatch, Member } from './member';
@@ -16,8 +17,8 @@ import { Pauses } from './pauses';
 import { lostSpan } from './positions';
 import type { StartPlan } from './positions';
 import { partitionName } from './records';
-import type { Decoded, KafkaRecord, TopicPartition } from './records';
-import { aboutRecord, sourceOf, tellDeadLetter } from './tell';
+import type { TopicPartition } from './records';
+import { aboutRecord } from './tell';
 import { traceRecord } from './trace';
 import { settlesWithin, sleep } from './waiting';
 
@@ -173,7 +174,7 @@ export class Session {
     crashPoint('after-fetch');
     this.backlog.at(batch, BigInt(batch.records[0]?.offset ?? batch.end), 0);
     const context: BatchContext = {
-      handle: (record, signal) => traceRecord(record, () => this.handle(record, signal)),
+      handle: (record, signal) => traceRecord(record, () => handleRecord(this.settings, record, signal)),
       about: (record) => aboutRecord(record, this.settings.decode),
       limits: this.limits,
       batches: () => this.batches,
@@ -192,21 +193,6 @@ export class Session {
     } finally {
       this.batches--;
     }
-  }
-
-  private async handle(record: KafkaRecord, signal: AbortSignal): Promise<Decoded> {
-    const decoded = this.settings.decode(record);
-    if (decoded.became === 'command') {
-      const result = await this.settings.starter.start(decoded.command, signal);
-      metrics.starts.inc({ workflow: decoded.command.type, result });
-      crashPoint('after-start');
-      metrics.handoverSeconds.observe(Math.max(0, Date.now() - Number(record.timestamp)) / 1_000);
-    } else if (decoded.became === 'dead-letter') {
-      await this.settings.deadLetters.write(record, decoded.reason);
-      tellDeadLetter(record, decoded.reason, this.log);
-      crashPoint('after-dead-letter');
-    } else this.log.debug({ source: sourceOf(record), reason: decoded.reason }, 'record ignored');
-    return decoded;
   }
 
   private moveTo(partition: TopicPartition, next: bigint, committed: boolean): void {

@@ -65,9 +65,8 @@ function mainPart(results: Results): string {
 
 function readmePart(results: Results): string {
   const { where, samples } = results;
-  const runs = Math.max(...samples.map((sample) => sample.run));
   return [
-    `Events per second out of a backlog, least and most of ${runs} run${runs === 1 ? '' : 's'} on ${where.machine}, with Kafka, MongoDB, Temporal (${where.temporal}) and the producer on it too (${where.date}).`,
+    `Events per second out of a backlog, least and most of ${runsText(samples)}, on ${where.machine}, with Kafka, MongoDB, Temporal (${where.temporal}) and the producer on it too (${where.date}).`,
     rateTable(results),
     '![Events per second by contender](docs/benchmark.svg)',
     isBusy(results) ? BUSY_TEXT : '',
@@ -78,16 +77,20 @@ function readmePart(results: Results): string {
 
 function whereText({ where, samples }: Results): string {
   const loads = samples.map((sample) => sample.load);
-  const runs = Math.max(...samples.map((sample) => sample.run));
   const versions = Object.entries(where.versions).map(([name, version]) => `${name} ${version}`);
   return [
-    `- Measured ${where.date}, ${runs === 1 ? '1 run' : `${runs} runs`}, on ${where.machine}; contenders, servers and producer all on it.`,
+    `- Measured ${where.date}, ${runsText(samples)}, on ${where.machine}; contenders, servers and producer all on it.`,
     `- One-minute load average before each measurement ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)}, the measurements' own load included.`,
     `- Temporal: ${where.temporal}.`,
     `- Versions: ${versions.join(', ')}.`,
     `- ${checks(samples)}`,
     ...(isBusy({ where, samples }) ? [BUSY_TEXT] : []),
   ].join('\n');
+}
+
+function runsText(samples: Results['samples']): string {
+  const runs = Math.max(...samples.map((sample) => sample.run));
+  return runs === 1 ? '1 run' : `${runs} runs`;
 }
 
 function isBusy({ where, samples }: Results): boolean {

@@ -16,6 +16,8 @@ import { seeded, type Random } from './random';
 
 export const GROUP = 'inventory';
 export const TASK_QUEUE = 'inventory';
+/** For Temporal's lists and counts. */
+export const RUNNING = `TaskQueue = '${TASK_QUEUE}' AND ExecutionStatus = 'Running'`;
 export const DEAD_LETTERS = 'inventory.dead-letters';
 export const BRIDGES = ['bridge-1', 'bridge-2'];
 export const WORKERS = ['worker-1', 'worker-2'];
@@ -203,6 +205,11 @@ export class Lab {
       }
     }
     return Number(behind);
+  }
+
+  /** Workflows that run now. @param more narrows it down, as in ` AND …` */
+  async running(more = ''): Promise<number> {
+    return (await this.temporal.workflow.count(`${RUNNING}${more}`)).count;
   }
 
   /** Waits until `ask` answers with something; what it throws counts as nothing. */

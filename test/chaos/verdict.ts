@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CATALOGUE_TOPICS, EVENT_TOPICS } from './events';
 import { groupBy } from './group';
-import { TASK_QUEUE, type Lab, type Row } from './lab';
+import { RUNNING, type Lab, type Row } from './lab';
 import { quantityText, thousandths, type Document } from './model';
 
 export interface Verdict {
@@ -29,8 +29,8 @@ export async function quiet(lab: Lab, withinMs: number): Promise<string | undefi
   for (const end = Date.now() + withinMs; Date.now() < end; await sleep(500)) {
     try {
       const behind = await lab.behind();
-      const running = await count(lab, '');
-      const waiting = await count(lab, ` AND InventoryOutcome = 'PARKED/CONFLICT'`);
+      const running = await lab.running();
+      const waiting = await lab.running(` AND InventoryOutcome = 'PARKED/CONFLICT'`);
       still = `${behind} records not passed, ${running} workflows run, ${waiting} of them parked of ${parked} edited orders`;
       if (behind === 0 && running === waiting && waiting >= parked) return undefined;
     } catch (error) {
@@ -38,12 +38,6 @@ export async function quiet(lab: Lab, withinMs: number): Promise<string | undefi
     }
   }
   return still;
-}
-
-async function count(lab: Lab, more: string): Promise<number> {
-  return (
-    await lab.temporal.workflow.count(`TaskQueue = '${TASK_QUEUE}' AND ExecutionStatus = 'Running'${more}`)
-  ).count;
 }
 
 export async function judge(lab: Lab, stillGoingOn: string | undefined): Promise<Verdict> {
@@ -133,8 +127,7 @@ async function judgeStocks(lab: Lab, findings: Findings): Promise<void> {
 
 /** What still runs waits for a person, and belongs to an edited order. */
 async function judgeRunning(lab: Lab, findings: Findings): Promise<void> {
-  const query = `TaskQueue = '${TASK_QUEUE}' AND ExecutionStatus = 'Running'`;
-  for await (const { workflowId, searchAttributes } of lab.temporal.workflow.list({ query })) {
+  for await (const { workflowId, searchAttributes } of lab.temporal.workflow.list({ query: RUNNING })) {
     const outcome = String(searchAttributes['InventoryOutcome']?.[0]);
     const [type, id] = workflowId.split('/');
     if (outcome !== 'PARKED/CONFLICT' || !lab.model.documents.get(`${type} ${id}`)?.edited) {

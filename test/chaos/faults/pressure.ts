@@ -1,7 +1,7 @@
 /** More than the product can do at once, and the back-pressure that keeps it in Kafka. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BRIDGES, TASK_QUEUE, type Lab } from '../lab';
+import { BRIDGES, type Lab } from '../lab';
 import type { Fault } from './fault';
 
 export interface Sizes {
@@ -47,7 +47,7 @@ function away(server: 'temporal' | 'mongo', { awaySeconds }: Sizes): Fault {
             throw new Error(`memory grew by ${grown.join(' and ')} MB`);
           const silent = after.notReady.findIndex((reasons) => reasons === '');
           if (silent >= 0) throw new Error(`${BRIDGES[silent]} said that it was ready`);
-          const isReady = async () => (await notes(lab)).notReady.every((reasons) => reasons === '');
+          const isReady = async () => (await notReady(lab)).every((reasons) => reasons === '');
           await lab.until('both bridges say that they are ready again', isReady, READY_WITHIN_MS);
           return [
             `${after.paused - before.paused} pauses`,
@@ -71,10 +71,8 @@ function burst(sizes: Sizes): Fault {
       let over = false;
       const watching = (async () => {
         while (!over) {
-          const running = `TaskQueue = '${TASK_QUEUE}' AND ExecutionStatus = 'Running'`;
           // A question that gets no answer is asked again.
-          const found = await lab.temporal.workflow.count(running).catch(() => undefined);
-          most = Math.max(most, found?.count ?? 0);
+          most = Math.max(most, await lab.running().catch(() => 0));
           await sleep(500);
         }
       })();
@@ -109,8 +107,13 @@ async function notes(lab: Lab) {
     paused: lab.product.count('bridge', 'partition paused'),
     joined: lab.product.count('bridge', 'joined the consumer group'),
     memory: BRIDGES.map((name) => megabytes(lab.product.pid(name))),
-    notReady: await Promise.all(BRIDGES.map((name) => lab.product.notReady(name))),
+    notReady: await notReady(lab),
   };
+}
+
+/** What each bridge says to a probe; empty when it says that it is ready. */
+function notReady({ product }: Lab): Promise<string[]> {
+  return Promise.all(BRIDGES.map((name) => product.notReady(name)));
 }
 
 function megabytes(pid: number): number {
