@@ -24,6 +24,8 @@ export async function buildWorkflowBundle({
   const complaints: string[] = [];
   const bundle = await bundleWorkflowCode({
     workflowsPath,
+    // Evaluated once per process instead of once per workflow, and frozen: a module with state would throw.
+    preloadModules: [workflowsPath],
     workflowInterceptorModules: traced
       ? [require.resolve('@temporalio/interceptors-opentelemetry/lib/workflow-interceptors')]
       : [],

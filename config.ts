@@ -85,7 +85,7 @@ export const variables = z.object({
   START_CONCURRENCY: integer(1, 1_000).default(50),
   // A workflow for each command costs all of two cores at about 70 per second; below half of that, nobody waits.
   SINGLE_STARTS_PER_SECOND: integer(0, 100_000).default(30),
-  GROUP_MAX: integer(1, 2_000).default(1_000),
+  GROUP_MAX: integer(1, 2_000).default(2_000),
   GROUP_LINGER_MS: integer(0, 1_000).default(20),
   MONGO_URL: z
     .string()

@@ -27,7 +27,10 @@ export type Post = (postings: readonly Posting[], cancelled?: AbortSignal) => Pr
 /** Is told of each transaction once it is durable. */
 export type OnPosted = (judgement: Judgement, postings: readonly Posting[]) => void;
 
-/** More commands in one transaction gain little and hold locks longer. */
+/**
+ * Measured with groups of 1,000: half as many took 14 % away, twice as many brought 6 %. More would hold documents
+ * longer that other processes wait for, and two processes together gained nothing from it.
+ */
 const MAX_COMMANDS_PER_TRANSACTION = 2_000;
 /**
  * Write conflicts in a row after which a transaction is given up, so that what a killed worker left open, for up to

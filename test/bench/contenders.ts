@@ -161,7 +161,7 @@ async function several(
         env,
         logFile: path.join(place.dir, `${name}-${index}.log`),
         ready: ours ? 'bridge reads' : READY,
-        graceful: place.profile,
+        graceful: profiling.length > 0,
       }),
     );
   }

@@ -7,8 +7,8 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import { consume, setting } from './consume';
 import { Slots } from './lanes';
 
-/** As many as our bridge keeps in flight. */
-const IN_FLIGHT = 50;
+/** The best found: with 50, as our bridge has them, the dev server did a quarter less. */
+const IN_FLIGHT = 10;
 const CHUNK = 250;
 
 async function main(): Promise<void> {
