@@ -44,6 +44,7 @@ export interface Place {
   emptyBundle: string;
   /** `--cpu-prof` for our own processes. */
   profile: boolean;
+  temporalAddress: string | undefined;
 }
 
 export interface Started {
@@ -107,10 +108,8 @@ async function onTemporal(
   processes: number,
   env: Record<string, string | undefined>,
 ): Promise<Started> {
-  const dataDir = path.join(place.dir, 'temporal');
-  const stack = await startStack({ dataDir, ports: 'free', servers: ['temporal'], fresh: true });
-  const { TEMPORAL_ADDRESS: temporalAddress } = stack.env;
-  const server: Spawned = { name: 'temporal', pid: stack.servers.temporal.pid!, stop: () => stack.stop(0) };
+  const server = place.temporalAddress === undefined ? await startTemporal(place) : undefined;
+  const temporalAddress = place.temporalAddress ?? server!.address;
   const more = {
     ...env,
     TEMPORAL_ADDRESS: temporalAddress,
@@ -125,8 +124,20 @@ async function onTemporal(
     ...(name === 'single' ? { GROUP_MAX: '1' } : {}),
   };
   const program = name === 'empty' ? consumer(name) : path.join(ROOT, 'dist', 'cli.js');
-  const started = await beside(server, () => several(processes, name, program, more, place));
+  const begin = () => several(processes, name, program, more, place);
+  const started = server ? await beside(server, begin) : { servers: [], ...(await begin()) };
   return { ...started, temporalAddress };
+}
+
+async function startTemporal(place: Place): Promise<Spawned & { address: string }> {
+  const dataDir = path.join(place.dir, 'temporal');
+  const stack = await startStack({ dataDir, ports: 'free', servers: ['temporal'], fresh: true });
+  return {
+    name: 'temporal',
+    pid: stack.servers.temporal.pid!,
+    address: stack.env.TEMPORAL_ADDRESS,
+    stop: () => stack.stop(0),
+  };
 }
 
 /** The contender with its server, which does not outlive a contender that could not be started. */

@@ -69,7 +69,7 @@ function readmePart(results: Results): string {
     `Events per second out of a backlog, least and most of ${runsText(samples)}, on ${where.machine}, with Kafka, MongoDB, Temporal (${where.temporal}) and the producer on it too (${where.date}).`,
     rateTable(results),
     '![Events per second by contender](docs/benchmark.svg)',
-    isBusy(results) ? BUSY_TEXT : '',
+    disturbance(results),
   ]
     .filter(Boolean)
     .join('\n\n');
@@ -84,8 +84,10 @@ function whereText({ where, samples }: Results): string {
     `- Temporal: ${where.temporal}.`,
     `- Versions: ${versions.join(', ')}.`,
     `- ${checks(samples)}`,
-    ...(isBusy({ where, samples }) ? [BUSY_TEXT] : []),
-  ].join('\n');
+    disturbance({ where, samples }),
+  ]
+    .filter(Boolean)
+    .join('\n');
 }
 
 function runsText(samples: Results['samples']): string {
@@ -93,12 +95,20 @@ function runsText(samples: Results['samples']): string {
   return runs === 1 ? '1 run' : `${runs} runs`;
 }
 
-function isBusy({ where, samples }: Results): boolean {
-  return Math.max(...samples.map((sample) => sample.load)) > where.cores * BUSY;
+/** Which measurements began while the machine had more to do than measurements make; empty when none did. */
+function disturbance({ where, samples }: Results): string {
+  const disturbed = samples.filter((sample) => sample.load > where.cores * BUSY);
+  if (disturbed.length === 0) return '';
+  if (disturbed.length > samples.length * FEW) return BUSY_TEXT;
+  const names = disturbed.map(
+    (sample) => `\`${sample.contender}\` in run ${sample.run} (load average ${sample.load.toFixed(1)})`,
+  );
+  return `- Other programs may have slowed ${disturbed.length} of ${samples.length} measurements: ${names.join(', ')}.`;
 }
 
 /** The measurements alone come to about two waiting programs a core. */
 const BUSY = 3;
+const FEW = 0.1;
 const BUSY_TEXT =
   '- **Other programs kept the machine busy during this run.** Rates and latencies are far from what it can do, and ' +
   'since contenders met different loads, ratios between them say little. Processor seconds are too high as well, most ' +

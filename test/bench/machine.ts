@@ -3,14 +3,18 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { Connection } from '@temporalio/client';
 import type { Database } from '../../activities/models';
 import { findBinary } from '../../stack/binaries';
 import { KAFKA } from '../../stack/packages';
 import type { Where } from './results';
 import { RIVALS, ROOT } from './rivalServers';
 
-export async function describeRun(database: Database, runs: number, events: number): Promise<Where> {
-  const temporal = firstLine((await findBinary('temporal')).path, ['--version']);
+/** @param given.temporal address of a server that is there already */
+export async function describeRun(
+  database: Database,
+  given: { runs: number; events: number; temporal?: string },
+): Promise<Where> {
   const info = await database.connection.db!.admin().buildInfo();
   const versions: Record<string, string | undefined> = {
     'Node.js': process.versions.node,
@@ -28,14 +32,26 @@ export async function describeRun(database: Database, runs: number, events: numb
     date: new Date().toISOString().slice(0, 16).replace('T', ' ') + ' UTC',
     cores: os.cpus().length,
     machine: `${os.cpus().length} cores (${os.cpus()[0]?.model.trim() ?? 'unknown'}), ${Math.round(os.totalmem() / 2 ** 30)} GB memory, ${os.type()} ${os.release()}`,
-    temporal: `dev server, durable on disk (\`--db-filename\`): ${temporal.replace(/^temporal version /, 'CLI ')}`,
+    temporal: given.temporal === undefined ? await devServer() : await serverAt(given.temporal),
     versions: Object.fromEntries(Object.entries(versions).filter(([, version]) => version)) as Record<
       string,
       string
     >,
-    runs,
-    events,
+    runs: given.runs,
+    events: given.events,
   };
+}
+
+async function devServer(): Promise<string> {
+  const version = firstLine((await findBinary('temporal')).path, ['--version']);
+  return `dev server, durable on disk (\`--db-filename\`): ${version.replace(/^temporal version /, 'CLI ')}`;
+}
+
+async function serverAt(address: string): Promise<string> {
+  const connection = await Connection.connect({ address });
+  const { serverVersion, persistenceStore } = await connection.workflowService.getClusterInfo({});
+  await connection.close();
+  return `server ${serverVersion} on ${persistenceStore} at ${address}, not started here; its processor time and memory are not counted`;
 }
 
 function packageVersion(folder: string, name: string): string | undefined {

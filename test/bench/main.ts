@@ -33,6 +33,7 @@ interface Options {
   growth?: true;
   render?: true;
   profile?: true;
+  temporal?: string;
   out: string;
 }
 
@@ -67,6 +68,10 @@ const program = new Command('bench')
   .option('--growth', 'cost growth instead: ten times the ledger, and 1, 2, 4 processes')
   .option('--render', 'writes tables and plot again from the raw files, without measuring')
   .option('--profile', 'keeps a CPU profile of our own processes')
+  .option(
+    '--temporal <address>',
+    'a Temporal that runs already and has the search attributes, instead of a dev server',
+  )
   .option('--out <folder>', 'where document and raw files are', path.join(ROOT, 'docs'));
 
 async function main(): Promise<void> {
@@ -97,6 +102,7 @@ async function main(): Promise<void> {
     dir,
     emptyBundle: path.join(dir, 'empty.js'),
     profile: options.profile ?? false,
+    temporalAddress: options.temporal,
     shared: [
       { name: 'kafka', pid: stack.servers.kafka.pid! },
       { name: 'mongodb', pid: stack.servers.mongo.pid! },
@@ -108,7 +114,7 @@ async function main(): Promise<void> {
     });
     writeFileSync(bench.emptyBundle, code);
     const database = await connectDatabase(bench.mongoUrl);
-    const where = await describeRun(database, options.runs, options.events);
+    const where = await describeRun(database, options);
     await database.connection.close();
     const raw = path.join(options.out, options.growth ? 'benchmark-growth.jsonl' : 'benchmark.jsonl');
     const samples: Sample[] = [];

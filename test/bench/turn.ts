@@ -18,6 +18,8 @@ export interface Bench {
   dir: string;
   emptyBundle: string;
   profile: boolean;
+  /** A server that is there already; otherwise each turn has a dev server of its own. */
+  temporalAddress: string | undefined;
   /** What every contender shares, to count what they cost there. */
   shared: { name: string; pid: number }[];
 }
@@ -52,8 +54,9 @@ export async function beginTurn(
   const mongoUrl = bench.mongoUrl.replace(/\/[^/?]+\?/, `/${name}?`);
   const database = await freshLedger(mongoUrl);
   if (options.ledger > 0) await fillLedger(database, options.ledger);
-  const { brokers, emptyBundle, profile } = bench;
-  const place = { name, dir: path.join(bench.dir, name), brokers, mongoUrl, topics, emptyBundle, profile };
+  const { brokers, emptyBundle, profile, temporalAddress } = bench;
+  const dir = path.join(bench.dir, name);
+  const place = { name, dir, brokers, mongoUrl, topics, emptyBundle, profile, temporalAddress };
   const producer = bench.kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner });
   await producer.connect();
   const close = async () => {
@@ -75,7 +78,8 @@ export async function beginTurn(
     place,
     shared: bench.shared,
     histories,
-    prefix: () => `w${++prefixes}`,
+    // A server that is there already knows the workflows of earlier turns.
+    prefix: () => `${temporalAddress === undefined ? '' : `${name}-`}w${++prefixes}`,
     end: async () => {
       await histories?.close();
       await started.stop();
