@@ -4,14 +4,7 @@ import { spanOf, type Results, type Span } from './results';
 import { backlogs, latencies, ratios, show, table } from './tables';
 
 export function aimsTable(results: Results): string {
-  const times = (span: Span | undefined) => (span ? `${show(span)} times` : '–');
-  const rate = (contender: ContenderName) =>
-    spanOf(backlogs(results, contender, 'one').map((s) => s.perSecond));
-  // Against the best run of either rival, not the one beside it.
-  const best = Math.max(rate('restate')?.most ?? 0, rate('dbos')?.most ?? 0);
-  const grouped = rate('grouped');
-  const overBest =
-    best > 0 && grouped ? { least: grouped.least / best, most: grouped.most / best } : undefined;
+  const overBest = overBestRival(results);
   const ofBatch = ratios(results, 'grouped', 'batch', 'one');
   const ofEmpty = ratios(results, 'single', 'empty', 'one');
   const hot = spanOf(
@@ -43,6 +36,27 @@ export function aimsTable(results: Results): string {
       ['20/s, every event its own workflow: p99 below 40 ms', `${show(p99)} ms`, most(p99, 40)],
     ],
   );
+}
+
+/** The run in a sentence; empty where it measured neither. */
+export function headline(results: Results): string {
+  const overBest = overBestRival(results);
+  const ofBatch = ratios(results, 'grouped', 'batch', 'one');
+  if (!overBest || !ofBatch) return '';
+  return `One line, 500 stocks, as it comes: **${times(overBest)} the better of Restate and DBOS**, ${times(ofBatch)} a hand-written consumer that commits a batch at a time and shows nobody what is on its way.`;
+}
+
+/** Against the best run of either rival, not the one beside it. */
+function overBestRival(results: Results): Span | undefined {
+  const rate = (contender: ContenderName) =>
+    spanOf(backlogs(results, contender, 'one').map((s) => s.perSecond));
+  const best = Math.max(rate('restate')?.most ?? 0, rate('dbos')?.most ?? 0);
+  const grouped = rate('grouped');
+  return best > 0 && grouped ? { least: grouped.least / best, most: grouped.most / best } : undefined;
+}
+
+function times(span: Span | undefined): string {
+  return span ? `${show(span)} times` : '–';
 }
 
 function least(span: Span | undefined, aim: number): string {

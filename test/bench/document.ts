@@ -5,7 +5,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import prettier from 'prettier';
-import { aimsTable } from './aims';
+import { aimsTable, headline } from './aims';
 import { plot } from './plot';
 import { readRaw, type Results } from './results';
 import { ROOT } from './rivalServers';
@@ -16,12 +16,14 @@ export async function writeDocument(out: string): Promise<void> {
   const file = path.join(out, 'benchmark.md');
   let text = existsSync(file)
     ? readFileSync(file, 'utf8')
-    : ['benchmark', 'growth'].map(markers).join('\n\n');
+    : ['benchmark', 'server', 'growth'].map(markers).join('\n\n');
   const main = read(path.join(out, 'benchmark.jsonl'));
   if (main) {
     text = between(text, 'benchmark', mainPart(main));
     writeFileSync(path.join(out, 'benchmark.svg'), plot(main));
   }
+  const server = read(path.join(out, 'benchmark-server.jsonl'));
+  if (server) text = between(text, 'server', serverPart(server));
   const growth = read(path.join(out, 'benchmark-growth.jsonl'));
   if (growth) text = between(text, 'growth', [whereText(growth), growthTable(growth)].join('\n\n'));
   await write(file, text);
@@ -63,11 +65,24 @@ function mainPart(results: Results): string {
     .join('\n\n');
 }
 
+function serverPart(results: Results): string {
+  return [
+    whereText(results),
+    rateTable(results),
+    latencyTable(results),
+    aimsTable(results),
+    failures(results),
+  ]
+    .filter(Boolean)
+    .join('\n\n');
+}
+
 function readmePart(results: Results): string {
   const { where, samples } = results;
   return [
     `Events per second out of a backlog, least and most of ${runsText(samples)}, on ${where.machine}, with Kafka, MongoDB, Temporal (${where.temporal}) and the producer on it too (${where.date}).`,
     rateTable(results),
+    headline(results),
     '![Events per second by contender](docs/benchmark.svg)',
     disturbance(results),
   ]

@@ -70,7 +70,7 @@ const program = new Command('bench')
   .option('--profile', 'keeps a CPU profile of our own processes')
   .option(
     '--temporal <address>',
-    'a Temporal that runs already and has the search attributes, instead of a dev server',
+    'a Temporal that runs already, set up with "inventory setup", instead of a dev server',
   )
   .option('--out <folder>', 'where document and raw files are', path.join(ROOT, 'docs'));
 
@@ -116,9 +116,8 @@ async function main(): Promise<void> {
     const database = await connectDatabase(bench.mongoUrl);
     const where = await describeRun(database, options);
     await database.connection.close();
-    const raw = path.join(options.out, options.growth ? 'benchmark-growth.jsonl' : 'benchmark.jsonl');
     const samples: Sample[] = [];
-    const append = openRaw(raw, where);
+    const append = openRaw(path.join(options.out, rawFile(options)), where);
     for (const plan of plans(options)) {
       await measureTurn(bench, plan, (sample) => {
         samples.push(sample);
@@ -138,6 +137,12 @@ async function main(): Promise<void> {
     if (options.profile) say(`profiles and logs are kept in ${dir}`);
     else rmSync(dir, { recursive: true, force: true });
   }
+}
+
+/** Runs of different kinds stand beside each other in the document. */
+function rawFile(options: Options): string {
+  if (options.growth) return 'benchmark-growth.jsonl';
+  return options.temporal === undefined ? 'benchmark.jsonl' : 'benchmark-server.jsonl';
 }
 
 /** Run by run rather than contender by contender: what disturbs the machine for a while hits all of them. */
