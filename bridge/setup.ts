@@ -1,5 +1,6 @@
 /** Topics of the bridge: made by `inventory setup` where missing, checked before it reads. */
-import type { Kafka } from 'kafkajs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Admin, ITopicConfig, Kafka } from 'kafkajs';
 import { KafkaAccessError, kafkaFault } from './kafkaFault';
 
 /** A requirement that does not hold; the message ends with the remedy. */
@@ -24,9 +25,9 @@ export async function setupTopics(kafka: Kafka, plan: TopicPlan): Promise<string
     const existing = new Set(await admin.listTopics());
     const missing = [...plan.topics, plan.deadLetterTopic].filter((topic) => !existing.has(topic));
     if (missing.length === 0) return [];
-    await admin.createTopics({
-      waitForLeaders: true,
-      topics: missing.map((topic) =>
+    await createTopics(
+      admin,
+      missing.map((topic) =>
         topic === plan.deadLetterTopic
           ? {
               topic,
@@ -38,9 +39,49 @@ export async function setupTopics(kafka: Kafka, plan: TopicPlan): Promise<string
             }
           : { topic },
       ),
-    });
+    );
     return missing;
   });
+}
+
+/**
+ * Creates topics that do not exist yet, and returns once Kafka answers for each of them.
+ * @throws what {@link untilKnown} throws, and the client's error when Kafka refuses one
+ */
+export async function createTopics(admin: Admin, topics: ITopicConfig[]): Promise<void> {
+  await admin.createTopics({ topics, waitForLeaders: false });
+  await untilKnown(
+    admin,
+    topics.map(({ topic }) => topic),
+  );
+}
+
+/**
+ * Waits until the broker that is asked knows the topics and a leader of each partition. A new topic exists once the
+ * controller says so; brokers learn of it from the controller's log a moment later, and the client's own wait
+ * (`waitForLeaders`) gives up when one has not yet.
+ * @throws KafkaCheckError after `withinMs`
+ */
+export async function untilKnown(admin: Admin, topics: string[], withinMs = 60_000): Promise<void> {
+  const deadline = Date.now() + withinMs;
+  for (;;) {
+    try {
+      await admin.fetchTopicMetadata({ topics });
+      return;
+    } catch (error) {
+      const { type = '', message } = error as { type?: string; message: string };
+      if (!['UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE'].includes(type)) throw error;
+      if (Date.now() > deadline) {
+        const seconds = withinMs / 1_000;
+        throw new KafkaCheckError(
+          `Kafka created ${topics.join(', ')}, but after ${seconds} s a broker still says "${message}": ` +
+            'look at the log of the brokers and of the controller',
+          { cause: error },
+        );
+      }
+    }
+    await sleep(100);
+  }
 }
 
 /**

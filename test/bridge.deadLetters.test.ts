@@ -146,7 +146,7 @@ test('without its dead-letter topic a partition waits, with the reason, and noth
   await until(async () => expect(await on.committed(groupId, topic)).toEqual([3, 2]));
   expect((await read(deadLetterTopic, 1)).map((m) => m.value?.toString())).toEqual(['bad']);
   await bridge.drain();
-}, 30_000);
+});
 
 test('what comes after the end opens no connection that would keep the process', async () => {
   const letters = createDeadLetters(on.kafka, await on.topic());

@@ -149,7 +149,7 @@ describe('what is not the fault of the command', () => {
       const start = starter({ client: bare });
       const commands = [order(), order()] as const;
       // A new namespace takes a moment to be known everywhere.
-      await until(async () => expect(await start.start(commands[0])).toMatch(/started|duplicate/), 20_000);
+      await until(async () => expect(await start.start(commands[0])).toMatch(/started|duplicate/));
       await expect(start.start(commands[1])).resolves.toBe('started');
       expect(await metric(metrics.attributesMissing)).toBe(missing + 2);
       const found = await bare.getHandle(workflowIdOf(commands[1])).describe();

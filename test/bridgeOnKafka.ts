@@ -10,6 +10,7 @@ import type { ConsumerLimits } from '../bridge/consume';
 import { commitAsMember } from '../bridge/gaps';
 import { openKafka } from '../bridge/kafka';
 import type { Decoded, KafkaRecord } from '../bridge/records';
+import { createTopics } from '../bridge/setup';
 import { StartUnavailable } from '../bridge/start';
 import type { Starter } from '../bridge/start';
 
@@ -66,10 +67,7 @@ export class TestKafka {
   async topic(partitions = 1, config: Record<string, string> = {}): Promise<string> {
     const topic = `t-${randomUUID()}`;
     const configEntries = Object.entries(config).map(([name, value]) => ({ name, value }));
-    await this.admin.createTopics({
-      topics: [{ topic, numPartitions: partitions, configEntries }],
-      waitForLeaders: true,
-    });
+    await createTopics(this.admin, [{ topic, numPartitions: partitions, configEntries }]);
     return topic;
   }
 
@@ -192,7 +190,7 @@ export function latch(): { opened: Promise<void>; open: () => void } {
 }
 
 /** Waits until the check stops throwing; its last error otherwise. */
-export async function until(check: () => Promise<void> | void, withinMs = 15_000): Promise<void> {
+export async function until(check: () => Promise<void> | void, withinMs = 45_000): Promise<void> {
   const deadline = Date.now() + withinMs;
   for (;;) {
     try {

@@ -141,7 +141,7 @@ test('markers of transactions and aborted records at the end of a span do not ho
   expect(notes).toEqual([expect.stringMatching(/offsets 4 to 4 gave no record: .*still open/)]);
   await open.abort();
   await producer.disconnect();
-}, 60_000);
+});
 
 test('a failure while records are handled ends the reading with it', async () => {
   const topic = await filled();

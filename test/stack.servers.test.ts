@@ -9,6 +9,7 @@ import { Client, Connection } from '@temporalio/client';
 import { Kafka, logLevel } from 'kafkajs';
 import { mongo as driver } from 'mongoose';
 
+import { createTopics } from '../bridge/setup';
 import { readRunning } from '../stack/running';
 import type { Stack } from '../stack/stack';
 import { startStack } from '../stack/stack';
@@ -41,7 +42,7 @@ async function withEach(env: Stack['env'], action: 'put' | 'find'): Promise<unkn
     const kept = mongo.db().collection<{ _id: string }>('kept');
     if (action === 'put') {
       await kept.insertOne({ _id: 'document' }, { writeConcern: { w: 'majority', journal: true } });
-      await admin.createTopics({ topics: [{ topic: 'kept' }], waitForLeaders: true });
+      await createTopics(admin, [{ topic: 'kept' }]);
       await workflow.start('nobody', { taskQueue: 'nobody', workflowId: 'kept' });
     }
     const description = await workflow.getHandle('kept').describe();

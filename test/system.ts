@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkflowExecutionDescription } from '@temporalio/client';
 import { Partitioners, type Kafka } from 'kafkajs';
 import { openKafka } from '../bridge/kafka';
+import { createTopics } from '../bridge/setup';
 import { readConfig, type Config } from '../config';
 import { kafkaSettings, topicPlan, topicSettings } from '../connections';
 import type { TopicName } from '../bridge/topics';
@@ -68,7 +69,16 @@ export async function createSystem(partitions = 1, more: Record<string, string> 
   };
   const config = readConfig(env);
   const kafka = openKafka(kafkaSettings(config), createLogger('silent'));
-  await createTopics(kafka, [...topicPlan(config).topics, config.KAFKA_TOPIC_DEAD_LETTERS], partitions);
+  const admin = kafka.admin();
+  await admin.connect();
+  await createTopics(
+    admin,
+    [...topicPlan(config).topics, config.KAFKA_TOPIC_DEAD_LETTERS].map((topic) => ({
+      topic,
+      numPartitions: partitions,
+    })),
+  );
+  await admin.disconnect();
   const database = await freshDatabase(config.MONGO_URL);
   const temporal = await connectTemporal(config);
   const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner });
@@ -85,6 +95,15 @@ export async function createSystem(partitions = 1, more: Record<string, string> 
     child.once('exit', () => children.delete(child));
     return child;
   };
+
+  const close = async () => {
+    for (const child of children) child.kill('SIGKILL');
+    await producer.disconnect();
+    await temporal.connection.close();
+    await database.drop();
+  };
+  // A test whose own system did not come up closes the one of the test before again.
+  let closed: Promise<void> | undefined;
 
   return {
     name,
@@ -126,21 +145,6 @@ export async function createSystem(partitions = 1, more: Record<string, string> 
     },
     settled: (groupId = config.KAFKA_GROUP_ID) =>
       settled(config, kafka, temporal, decodeAll(config, published).commands, { groupId }),
-    close: async () => {
-      for (const child of children) child.kill('SIGKILL');
-      await producer.disconnect();
-      await temporal.connection.close();
-      await database.drop();
-    },
+    close: () => (closed ??= close()),
   };
-}
-
-async function createTopics(kafka: Kafka, topics: string[], numPartitions: number): Promise<void> {
-  const admin = kafka.admin();
-  await admin.connect();
-  await admin.createTopics({
-    waitForLeaders: true,
-    topics: topics.map((topic) => ({ topic, numPartitions })),
-  });
-  await admin.disconnect();
 }

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Partitioners, type Kafka, type Producer } from 'kafkajs';
 import type { Database } from '../../activities/models';
+import { createTopics } from '../../bridge/setup';
 import { start, type ContenderName, type Place, type Started } from './contenders';
 import { openHistories, type Histories } from './histories';
 import { addStocks, entryCount, fillLedger, freshLedger, hasEntries, uniqueEvents } from './ledger';
@@ -50,7 +51,7 @@ export async function beginTurn(
     PAYMENT_SUCCESS: `${name}.PAYMENT_SUCCESS`,
     MATERIAL_TRANSFERRED: `${name}.MATERIAL_TRANSFERRED`,
   };
-  await createTopics(bench.kafka, [...Object.values(topics), ...OTHER_TOPICS]);
+  await createMissing(bench.kafka, [...Object.values(topics), ...OTHER_TOPICS]);
   const mongoUrl = bench.mongoUrl.replace(/\/[^/?]+\?/, `/${name}?`);
   const database = await freshLedger(mongoUrl);
   if (options.ledger > 0) await fillLedger(database, options.ledger);
@@ -169,13 +170,13 @@ const OTHER_TOPICS = [
   'inventory.dead-letters',
 ];
 
-async function createTopics(kafka: Kafka, names: readonly string[]): Promise<void> {
+async function createMissing(kafka: Kafka, names: readonly string[]): Promise<void> {
   const admin = kafka.admin();
   await admin.connect();
   const existing = new Set(await admin.listTopics());
   const topics = names
     .filter((topic) => !existing.has(topic))
     .map((topic) => ({ topic, numPartitions: OTHER_TOPICS.includes(topic) ? 1 : PARTITIONS }));
-  if (topics.length > 0) await admin.createTopics({ topics, waitForLeaders: true });
+  if (topics.length > 0) await createTopics(admin, topics);
   await admin.disconnect();
 }

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection, Client } from '@temporalio/client';
 import { Kafka, logLevel, type Admin } from 'kafkajs';
 import { mongo } from 'mongoose';
+import { createTopics } from '../../bridge/setup';
 import { startStack, type Stack } from '../../stack/stack';
 import { CATALOGUE_TOPICS, EVENT_TOPICS, OPENED } from './events';
 import { Load } from './load';
@@ -103,13 +104,13 @@ export class Lab {
     });
     const admin = kafka.admin();
     await admin.connect();
-    await admin.createTopics({
-      waitForLeaders: true,
-      topics: [...EVENT_TOPICS, ...CATALOGUE_TOPICS].map((topic) => ({
+    await createTopics(
+      admin,
+      [...EVENT_TOPICS, ...CATALOGUE_TOPICS].map((topic) => ({
         topic,
         numPartitions: PARTITIONS[topic] ?? 2,
       })),
-    });
+    );
     const product = new Product(
       join(dir, 'product'),
       {
