@@ -35,6 +35,16 @@ const KNOWN: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
+/** A broker has not heard yet of a topic, of its leader, or that it is the leader; soon it will have. */
+export function isNotKnownYet(error: unknown): boolean {
+  const { type, cause } = error as { type?: string; cause?: unknown };
+  if (type !== undefined) return NOT_KNOWN_YET.includes(type);
+  // The client wraps what it has tried several times.
+  return cause instanceof Error && isNotKnownYet(cause);
+}
+
+const NOT_KNOWN_YET = ['UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE', 'NOT_LEADER_FOR_PARTITION'];
+
 /** The error with the variable in its text where it is known, itself otherwise. */
 export function kafkaFault(error: unknown): Error {
   const text = textOf(error);

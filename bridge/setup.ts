@@ -1,7 +1,7 @@
 /** Topics of the bridge: made by `inventory setup` where missing, checked before it reads. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin, ITopicConfig, Kafka } from 'kafkajs';
-import { KafkaAccessError, kafkaFault } from './kafkaFault';
+import { isNotKnownYet, KafkaAccessError, kafkaFault } from './kafkaFault';
 
 /** A requirement that does not hold; the message ends with the remedy. */
 export class KafkaCheckError extends Error {
@@ -45,7 +45,7 @@ export async function setupTopics(kafka: Kafka, plan: TopicPlan): Promise<string
 }
 
 /**
- * Creates topics that do not exist yet, and returns once Kafka answers for each of them.
+ * Creates topics that do not exist yet, and returns once each of them can be used.
  * @throws what {@link untilKnown} throws, and the client's error when Kafka refuses one
  */
 export async function createTopics(admin: Admin, topics: ITopicConfig[]): Promise<void> {
@@ -57,30 +57,34 @@ export async function createTopics(admin: Admin, topics: ITopicConfig[]): Promis
 }
 
 /**
- * Waits until the broker that is asked knows the topics and a leader of each partition. A new topic exists once the
- * controller says so; brokers learn of it from the controller's log a moment later, and the client's own wait
- * (`waitForLeaders`) gives up when one has not yet.
+ * Waits until the leader of each partition answers for it. A new topic exists once the controller says so; brokers
+ * learn of it from the controller's log a moment later, and the client's own wait (`waitForLeaders`) gives up when
+ * one has not yet.
  * @throws KafkaCheckError after `withinMs`
  */
-export async function untilKnown(admin: Admin, topics: string[], withinMs = 60_000): Promise<void> {
+export async function untilKnown(admin: Admin, topics: string[], withinMs = 45_000): Promise<void> {
   const deadline = Date.now() + withinMs;
-  for (;;) {
-    try {
-      await admin.fetchTopicMetadata({ topics });
-      return;
-    } catch (error) {
-      const { type = '', message } = error as { type?: string; message: string };
-      if (!['UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE'].includes(type)) throw error;
+  for (const topic of topics) {
+    while (!(await isKnown(admin, topic))) {
       if (Date.now() > deadline) {
-        const seconds = withinMs / 1_000;
         throw new KafkaCheckError(
-          `Kafka created ${topics.join(', ')}, but after ${seconds} s a broker still says "${message}": ` +
-            'look at the log of the brokers and of the controller',
-          { cause: error },
+          `Kafka created ${topic}, but after ${withinMs / 1_000} s a broker still does not know it: ` +
+            'look at the logs of the brokers and of the controller',
         );
       }
+      await sleep(100);
     }
-    await sleep(100);
+  }
+}
+
+async function isKnown(admin: Admin, topic: string): Promise<boolean> {
+  try {
+    // Asks the leaders themselves, not just any broker for what it has heard of them.
+    await admin.fetchTopicOffsets(topic);
+    return true;
+  } catch (error) {
+    if (isNotKnownYet(error)) return false;
+    throw error;
   }
 }
 

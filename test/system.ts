@@ -69,16 +69,13 @@ export async function createSystem(partitions = 1, more: Record<string, string> 
   };
   const config = readConfig(env);
   const kafka = openKafka(kafkaSettings(config), createLogger('silent'));
+  const plan = [...topicPlan(config).topics, config.KAFKA_TOPIC_DEAD_LETTERS];
   const admin = kafka.admin();
   await admin.connect();
   await createTopics(
     admin,
-    [...topicPlan(config).topics, config.KAFKA_TOPIC_DEAD_LETTERS].map((topic) => ({
-      topic,
-      numPartitions: partitions,
-    })),
-  );
-  await admin.disconnect();
+    plan.map((topic) => ({ topic, numPartitions: partitions })),
+  ).finally(() => admin.disconnect());
   const database = await freshDatabase(config.MONGO_URL);
   const temporal = await connectTemporal(config);
   const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner });
