@@ -24,7 +24,8 @@ export async function buildWorkflowBundle({
   const complaints: string[] = [];
   const bundle = await bundleWorkflowCode({
     workflowsPath,
-    // Evaluated once per process instead of once per workflow, and frozen: a module with state would throw.
+    // Evaluated once per process instead of once per workflow. What a module keeps would be shared by all workflows, so
+    // eslint refuses variables and collections at the top of workflow files.
     preloadModules: [workflowsPath],
     workflowInterceptorModules: traced
       ? [require.resolve('@temporalio/interceptors-opentelemetry/lib/workflow-interceptors')]

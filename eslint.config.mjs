@@ -16,6 +16,12 @@ const pureImports = {
   ],
 };
 
+/** All workflows of a process share the modules of workflow code: what one of them keeps, another one would see. */
+const stateOfModules = [
+  ':matches(Program, Program > ExportNamedDeclaration) > VariableDeclaration[kind!="const"]',
+  ':matches(Program, Program > ExportNamedDeclaration) > VariableDeclaration > VariableDeclarator > NewExpression[callee.name=/^(Map|Set|WeakMap|WeakSet|Array)$/]',
+].map((selector) => ({ selector, message: 'A module of workflow code keeps no state.' }));
+
 export default tseslint.config(
   { ignores: ['dist/', 'node_modules/', '.stack/'] },
   ...tseslint.configs.recommendedTypeChecked,
@@ -37,7 +43,10 @@ export default tseslint.config(
   },
   {
     files: ['workflows/**/*.ts', 'commands.ts', 'decisions.ts', 'markdown.ts'],
-    rules: { '@typescript-eslint/no-restricted-imports': ['error', pureImports] },
+    rules: {
+      '@typescript-eslint/no-restricted-imports': ['error', pureImports],
+      'no-restricted-syntax': ['error', ...stateOfModules],
+    },
   },
   {
     // Parallel operations in one MongoDB transaction are undefined (field reports: wrong transaction number).
