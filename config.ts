@@ -83,7 +83,8 @@ export const variables = z.object({
   KITCHEN_CONSUMING_STATUSES: list.default(['PREPARING', 'READY', 'SERVED']),
   EVENT_MAX_BYTES: integer(1_000, 1_000_000).default(262_144),
   START_CONCURRENCY: integer(1, 1_000).default(50),
-  // A workflow for each command costs all of two cores at about 70 per second; below half of that, nobody waits.
+  // On two cores that everything shares, about 36 workflows of one command each are the most in a second
+  // (docs/benchmark.md). Where not even these 30 can be had, starts pile up, and then groups begin whatever the rate.
   SINGLE_STARTS_PER_SECOND: integer(0, 100_000).default(30),
   GROUP_MAX: integer(1, 2_000).default(2_000),
   GROUP_LINGER_MS: integer(0, 1_000).default(20),

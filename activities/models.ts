@@ -219,8 +219,7 @@ export async function connectDatabase(url: string, socketTimeoutMS = 0): Promise
       bufferCommands: false,
       socketTimeoutMS,
       serverSelectionTimeoutMS: 5_000,
-      // Transactions go one at a time; what else looks into the ledger is at most as many single workflows as the
-      // bridge follows. 5, 20 and 100 were as fast, grouped and single, and a server pays for each connection.
+      // 5, 20 and 100 were as fast, grouped and single, and a server pays for each connection.
       maxPoolSize: 20,
       // The driver would import it dynamically, which fails without a word inside Jest's module sandbox.
       runtimeAdapters: { os },

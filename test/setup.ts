@@ -26,8 +26,8 @@ export default async function setup(): Promise<void> {
   globalThis.testStack = stack;
 }
 
-/** No test may reach a server, a namespace or a credential that the person's own variables name. */
-function forgetOtherServers(): void {
+/** No test and no benchmark may reach a server, a namespace or a credential that a person's own variables name. */
+export function forgetOtherServers(): void {
   const programs = Object.values(VARIABLES);
   for (const name of Object.keys(process.env)) {
     if (/^(KAFKA|MONGO|TEMPORAL)_/.test(name) && !programs.includes(name)) delete process.env[name];

@@ -38,7 +38,7 @@ export function aimsTable(results: Results): string {
   );
 }
 
-/** The run in a sentence; empty where it measured neither. */
+/** The run in a sentence; empty where it did not measure what it compares. */
 export function headline(results: Results): string {
   const overBest = overBestRival(results);
   const ofBatch = ratios(results, 'grouped', 'batch', 'one');

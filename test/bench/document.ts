@@ -7,16 +7,16 @@ import path from 'node:path';
 import prettier from 'prettier';
 import { aimsTable, headline } from './aims';
 import { plot } from './plot';
-import { readRaw, type Results } from './results';
+import { CONTENDERS } from './contenders';
+import { readRaw, type Results, type Sample } from './results';
 import { ROOT } from './rivalServers';
 import { costTable, cpuTable, growthTable, latencyTable, rateTable, ratioTable } from './tables';
+import { WORKLOADS } from './workloads';
 
 /** @param out folder of document, plot and raw files; without a document in it, one with the tables alone is made */
 export async function writeDocument(out: string): Promise<void> {
   const file = path.join(out, 'benchmark.md');
-  let text = existsSync(file)
-    ? readFileSync(file, 'utf8')
-    : ['benchmark', 'server', 'growth'].map(markers).join('\n\n');
+  let text = existsSync(file) ? readFileSync(file, 'utf8') : '';
   const main = read(path.join(out, 'benchmark.jsonl'));
   if (main) {
     text = between(text, 'benchmark', mainPart(main));
@@ -52,7 +52,7 @@ function mainPart(results: Results): string {
     '### The same as ratios',
     'Each run against one transaction per event in the same run.',
     ratioTable(results),
-    ...(results.samples.some(({ kind }) => kind === 'latency') ? ['### Latency', latencyTable(results)] : []),
+    ...captioned('### Latency', latencyTable(results)),
     '### Processor seconds per 1,000 events',
     cpuTable(results),
     '### Memory, history, bytes',
@@ -68,13 +68,17 @@ function mainPart(results: Results): string {
 function serverPart(results: Results): string {
   return [
     whereText(results),
-    rateTable(results),
-    latencyTable(results),
-    aimsTable(results),
+    ...captioned('**Backlog: events per second**', rateTable(results)),
+    ...captioned('**Latency**', latencyTable(results)),
+    ...captioned('**Aims**', aimsTable(results)),
     failures(results),
   ]
     .filter(Boolean)
     .join('\n\n');
+}
+
+function captioned(caption: string, text: string): string[] {
+  return text ? [caption, text] : [];
 }
 
 function readmePart(results: Results): string {
@@ -94,7 +98,7 @@ function whereText({ where, samples }: Results): string {
   const loads = samples.map((sample) => sample.load);
   const versions = Object.entries(where.versions).map(([name, version]) => `${name} ${version}`);
   return [
-    `- Measured ${where.date}, ${runsText(samples)}, on ${where.machine}; contenders, servers and producer all on it.`,
+    `- Measured ${where.date}, ${runsText(samples)} (\`--events ${where.events}\`), on ${where.machine}; contenders, servers and producer all on it.`,
     `- One-minute load average before each measurement ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)}, the measurements' own load included.`,
     `- Temporal: ${where.temporal}.`,
     `- Versions: ${versions.join(', ')}.`,
@@ -114,20 +118,31 @@ function runsText(samples: Results['samples']): string {
 function disturbance({ where, samples }: Results): string {
   const disturbed = samples.filter((sample) => sample.load > where.cores * BUSY);
   if (disturbed.length === 0) return '';
-  if (disturbed.length > samples.length * FEW) return BUSY_TEXT;
+  if (disturbed.length > samples.length * FEW) return busyText(disturbed.length, samples.length);
   const names = disturbed.map(
-    (sample) => `\`${sample.contender}\` in run ${sample.run} (load average ${sample.load.toFixed(1)})`,
+    (sample) =>
+      `${CONTENDERS[sample.contender]}, ${measuredOf(sample)}, in run ${sample.run} (load average ${sample.load.toFixed(1)})`,
   );
-  return `- Other programs may have slowed ${disturbed.length} of ${samples.length} measurements: ${names.join(', ')}.`;
+  return `- Other programs may have slowed ${disturbed.length} of ${samples.length} measurements: ${names.join('; ')}.`;
+}
+
+function measuredOf(sample: Sample): string {
+  if (sample.kind === 'backlog') return WORKLOADS[sample.workload];
+  return sample.kind === 'latency' ? `latency at ${sample.perSecond}/s` : sample.of;
 }
 
 /** The measurements alone come to about two waiting programs a core. */
 const BUSY = 3;
 const FEW = 0.1;
-const BUSY_TEXT =
-  '- **Other programs kept the machine busy during this run.** Rates and latencies are far from what it can do, and ' +
-  'since contenders met different loads, ratios between them say little. Processor seconds are too high as well, most ' +
-  'for whoever took long, because waiting and polling cost too. History, bytes and ledger checks stand.';
+
+function busyText(disturbed: number, all: number): string {
+  return (
+    `- **The machine had more to do than measurements make: before ${disturbed} of ${all} of them the load average was ` +
+    `above ${BUSY} a core**, by other programs or by a Temporal that is not counted here. Since contenders met different ` +
+    'loads, ratios between them say less, and rates and latencies are not what the machine can do. Processor seconds ' +
+    'are too high as well, most for whoever took long. History, bytes and ledger checks stand.'
+  );
+}
 
 function checks(samples: Results['samples']): string {
   const checked = samples.flatMap((sample) =>
@@ -146,14 +161,11 @@ function failures({ samples }: Results): string {
   return lines.length > 0 ? ['Not measured:', ...lines].join('\n') : '';
 }
 
-function markers(name: string): string {
-  return `<!-- ${name}:begin -->\n\n<!-- ${name}:end -->`;
-}
-
+/** The text with the part between its markers; at the end where the text has none, so that no figure is lost. */
 function between(text: string, name: string, part: string): string {
-  const [begin, end] = markers(name).split('\n\n') as [string, string];
+  const [begin, end] = [`<!-- ${name}:begin -->`, `<!-- ${name}:end -->`];
   const from = text.indexOf(begin);
   const to = text.indexOf(end);
-  if (from < 0 || to < from) throw new Error(`a document has lost its markers ${begin} and ${end}`);
+  if (from < 0 || to < from) return `${text}\n\n${begin}\n\n${part}\n\n${end}\n`;
   return `${text.slice(0, from + begin.length)}\n\n${part}\n\n${text.slice(to)}`;
 }

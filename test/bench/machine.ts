@@ -49,8 +49,8 @@ async function devServer(): Promise<string> {
 
 async function serverAt(address: string): Promise<string> {
   const connection = await Connection.connect({ address });
-  const { serverVersion, persistenceStore } = await connection.workflowService.getClusterInfo({});
-  await connection.close();
+  const info = connection.workflowService.getClusterInfo({});
+  const { serverVersion, persistenceStore } = await info.finally(() => connection.close());
   return `server ${serverVersion} on ${persistenceStore} at ${address}, not started here; its processor time and memory are not counted`;
 }
 

@@ -6,10 +6,11 @@ import { chmodSync, mkdtempSync, mkdirSync, rmSync, writeFileSync } from 'node:f
 import os from 'node:os';
 import path from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { connectDatabase } from '../../activities/models';
 import { buildWorkflowBundle } from '../../bundle';
 import { startStack } from '../../stack/stack';
+import { forgetOtherServers } from '../setup';
 import { CONTENDERS, whyNot, type ContenderName } from './contenders';
 import { writeDocument } from './document';
 import { describeRun } from './machine';
@@ -65,18 +66,24 @@ const program = new Command('bench')
   .option('--ledger <list>', 'entries in the ledger beforehand', wholes, [0])
   .option('--processes <list>', 'processes of the contender', wholes, [1])
   .option('--quick', 'small sizes, one run, nothing written to docs: to check the harness')
-  .option('--growth', 'cost growth instead: ten times the ledger, and 1, 2, 4 processes')
+  .addOption(
+    new Option('--growth', 'cost growth instead: ten times the ledger, and 1, 2, 4 processes').conflicts(
+      'temporal',
+    ),
+  )
   .option('--render', 'writes tables and plot again from the raw files, without measuring')
   .option('--profile', 'keeps a CPU profile of our own processes')
   .option(
     '--temporal <address>',
-    'a Temporal that runs already, set up with "inventory setup", instead of a dev server',
+    'a Temporal on this machine that "inventory setup" has set up, instead of a dev server; without TLS, namespace default',
+    local,
   )
   .option('--out <folder>', 'where document and raw files are', path.join(ROOT, 'docs'));
 
 async function main(): Promise<void> {
   const options = program.parse().opts<Options>();
   if (options.render) return writeDocument(options.out);
+  forgetOtherServers();
   if (options.quick) {
     Object.assign(options, {
       runs: 1,
@@ -114,8 +121,7 @@ async function main(): Promise<void> {
     });
     writeFileSync(bench.emptyBundle, code);
     const database = await connectDatabase(bench.mongoUrl);
-    const where = await describeRun(database, options);
-    await database.connection.close();
+    const where = await describeRun(database, options).finally(() => database.connection.close());
     const samples: Sample[] = [];
     const append = openRaw(path.join(options.out, rawFile(options)), where);
     for (const plan of plans(options)) {
@@ -178,6 +184,13 @@ function line(sample: Sample): string {
   }
   const cpu = Object.entries(sample.cpuPerThousand).map(([name, seconds]) => `${name} ${seconds.toFixed(2)}`);
   return `${who} ${sample.workload.padEnd(11)} ${Math.round(sample.perSecond)}/s (${sample.events} in ${sample.seconds.toFixed(1)} s), cpu/1000 ${cpu.join(' ')}, ledger ${sample.check}`;
+}
+
+/** Of another machine, neither clock nor load would be known. */
+function local(address: string): string {
+  if (!/^(127\.0\.0\.1|localhost):\d+$/.test(address))
+    throw new InvalidArgumentError('It is 127.0.0.1:PORT: everything is measured on one machine.');
+  return address;
 }
 
 function whole(text: string): number {

@@ -87,6 +87,7 @@ export function latencyTable(results: Results): string {
   const rates = [
     ...new Set(results.samples.flatMap((s) => (s.kind === 'latency' ? [s.perSecond] : []))),
   ].sort((a, b) => a - b);
+  if (rates.length === 0) return '';
   return table(
     ['', ...rates.flatMap((rate) => [`${rate}/s: p50 ms`, 'p99 ms', 'readable p50 ms', 'p99 ms'])],
     measured(results).contenders.map((contender) => [

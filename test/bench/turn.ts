@@ -1,4 +1,5 @@
 /** One contender's turn: its servers, processes, topics and database, from warm to gone. */
+import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Partitioners, type Kafka, type Producer } from 'kafkajs';
@@ -38,15 +39,13 @@ export interface Turn {
   end(): Promise<void>;
 }
 
-let turns = 0;
-
 /** Starts the contender and applies `warmUp` events, so that nothing is measured cold. */
 export async function beginTurn(
   bench: Bench,
   contender: ContenderName,
   options: { processes: number; ledger: number; warmUp: number },
 ): Promise<Turn> {
-  const name = `b${process.pid}-${++turns}-${contender}`;
+  const name = `b${randomUUID().slice(0, 8)}-${contender}`;
   const topics = {
     PAYMENT_SUCCESS: `${name}.PAYMENT_SUCCESS`,
     MATERIAL_TRANSFERRED: `${name}.MATERIAL_TRANSFERRED`,
@@ -79,7 +78,7 @@ export async function beginTurn(
     place,
     shared: bench.shared,
     histories,
-    // A server that is there already knows the workflows of earlier turns.
+    // A server that is there already knows the workflows of earlier turns and runs.
     prefix: () => `${temporalAddress === undefined ? '' : `${name}-`}w${++prefixes}`,
     end: async () => {
       await histories?.close();
@@ -173,10 +172,13 @@ const OTHER_TOPICS = [
 async function createMissing(kafka: Kafka, names: readonly string[]): Promise<void> {
   const admin = kafka.admin();
   await admin.connect();
-  const existing = new Set(await admin.listTopics());
-  const topics = names
-    .filter((topic) => !existing.has(topic))
-    .map((topic) => ({ topic, numPartitions: OTHER_TOPICS.includes(topic) ? 1 : PARTITIONS }));
-  if (topics.length > 0) await createTopics(admin, topics);
-  await admin.disconnect();
+  try {
+    const existing = new Set(await admin.listTopics());
+    const topics = names
+      .filter((topic) => !existing.has(topic))
+      .map((topic) => ({ topic, numPartitions: OTHER_TOPICS.includes(topic) ? 1 : PARTITIONS }));
+    if (topics.length > 0) await createTopics(admin, topics);
+  } finally {
+    await admin.disconnect();
+  }
 }
