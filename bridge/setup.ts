@@ -79,7 +79,8 @@ export async function untilKnown(admin: Admin, topics: string[], withinMs = 45_0
 
 async function isKnown(admin: Admin, topic: string): Promise<boolean> {
   try {
-    // Asks the leaders themselves, not just any broker for what it has heard of them.
+    // Any broker says at once that it does not know the topic; the leaders themselves the client would ask for seconds.
+    await admin.fetchTopicMetadata({ topics: [topic] });
     await admin.fetchTopicOffsets(topic);
     return true;
   } catch (error) {
