@@ -13,6 +13,10 @@ interface Fakes {
   finish: () => void;
 }
 
+/** Ends what a test left running: whoever waits for it would keep the process. */
+const endings: (() => void)[] = [];
+afterEach(() => endings.splice(0).forEach((end) => end()));
+
 /** A grouping starter whose launches are recorded; groups finish when told. */
 function grouping(settings: {
   singleStartsPerSecond: number;
@@ -21,11 +25,16 @@ function grouping(settings: {
   slowSingles?: boolean;
 }) {
   const waiting: (() => void)[] = [];
+  let over = false;
   const fakes: Fakes = {
     launched: [],
     singles: [],
     finish: () => waiting.splice(0).forEach((done) => done()),
   };
+  endings.push(() => {
+    over = true;
+    fakes.finish();
+  });
   const starter = createGroupingStarter(
     {
       start: (command) => {
@@ -41,7 +50,7 @@ function grouping(settings: {
       groupMax: 10,
       groupLingerMs: 5,
       client: {
-        result: () => new Promise<void>((resolve) => waiting.push(resolve)),
+        result: () => (over ? Promise.resolve() : new Promise<void>((resolve) => waiting.push(resolve))),
         withDeadline: (_: number, ask: () => unknown) => ask(),
       } as unknown as WorkflowClient,
       log: createLogger('silent'),
